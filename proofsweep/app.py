@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import SecretStr
 
 from proofsweep.client.keys import KeySource, fingerprint, key_source
+from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
@@ -66,6 +67,7 @@ class App:
         self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
         self.is_stopped = False  # by a person or a signal, so no other run is begun
         self.require_runner: Callable[[], object] = lambda: None  # raises if nothing could work on a run
+        self.clock = ServiceClock()  # of all that is stored: the service's, once it has answered
         self._read_block, self._proxies = read_block, Proxies(environment())
         self._service: Service | None = None
 
@@ -142,7 +144,7 @@ class App:
             settings.timeouts,
             read_own if is_checked else read,
             proxies=self._proxies,
-            clock=utc_now,
+            clock=self.clock,
         )
 
     # --- Catalogs and plans
@@ -197,7 +199,7 @@ class App:
         from proofsweep.verify.plan import Planner
 
         settings = self.settings
-        return Planner(results=self.results, service=settings.service, catalogs=settings.catalog, clock=utc_now)
+        return Planner(results=self.results, service=settings.service, catalogs=settings.catalog, clock=self.clock)
 
     def plan(
         self,
@@ -278,7 +280,7 @@ class App:
         rate = None
         with suppress(ConfigError, ResultsError):
             key = self.service.key_fingerprint
-            rate = learned_rate(self.results, self.settings.service.base_url, key, utc_now())
+            rate = learned_rate(self.results, self.settings.service.base_url, key, self.clock())
         means = Means(
             headroom=status.headroom,
             reset=status.quota_reset,
@@ -287,7 +289,7 @@ class App:
             workers=workers_that_fit(self.settings.pace.workers),
         )
         measured = newest_measurement(self.results, self.environment)
-        return forecast(eligible, audio_bytes, means, measured, utc_now())
+        return forecast(eligible, audio_bytes, means, measured, self.clock())
 
     # --- Runs and their legs
 
@@ -299,7 +301,7 @@ class App:
         plans = (plan for plan in unfinished_runs(self.results) if plan.environment == self.environment)
         if location is not None:
             identity = self.planner.identity_of(self.catalog(location))
-            oldest = new_run_id(resumable_since(utc_now()), "")
+            oldest = new_run_id(resumable_since(self.clock()), "")
             young = (plan for plan in plans if plan.identity == identity and plan.run_id >= oldest)
             plans = (plan for plan in young if plan.catalog_kind != INGEST)  # a pass goes on with its own
         return run_to_resume(self.results, plans, utc_now)
@@ -311,7 +313,7 @@ class App:
 
         if flow_run_id is None:
             return None, bounds
-        run_id = run_worked_on_by(self.results, flow_run_id, resumable_since(utc_now()))
+        run_id = run_worked_on_by(self.results, flow_run_id, resumable_since(self.service.asked_clock()))
         return (None, bounds) if run_id is None else rest_of_retry(self.results, run_id, flow_run_id, bounds, utc_now)
 
     def runs_of_catalog(
@@ -324,6 +326,7 @@ class App:
             yield given, bounds
             return
         self.refuse_bad_selection(location, selection, bounds.max_calls)
+        self.service.asked_clock()
         resumed = self.run_to_resume(location)
 
         def plan(rest: Bounds) -> Plan:
@@ -440,6 +443,7 @@ class App:
             open_catalog=self.catalog,
             plan=lambda catalog, run_id: self.plan_listed(catalog, run_id=run_id),
             clock=utc_now,
+            new_run_id=lambda: self.service.new_run_id(),  # noqa: PLW0108 - opened when a pass plans
             is_stopped=lambda: self.is_stopped,
         )
         return watched_folder(context, location)

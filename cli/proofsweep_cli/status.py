@@ -101,7 +101,7 @@ def stop(
     if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
         from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
 
-        supersede(store, stopped.run.plan, lambda: datetime.now(UTC))
+        supersede(store, stopped.run.plan, lambda: datetime.now(UTC), is_given_up=True)
         stopped = replace(stopped, run=describe_run(store, run_id), has_ended=True)
     facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
     document = json_of(stopped.run, store.store.url) | {"stop": facts}

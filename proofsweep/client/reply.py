@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import httpx
 from pydantic.alias_generators import to_camel
 
-from proofsweep.config.threads import Event, monotonic, utc_now
+from proofsweep.client.service_clock import ServiceClock
+from proofsweep.config.threads import Event, monotonic
 from proofsweep.domain import models
 from proofsweep.domain.errors import SHORTAGES
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
@@ -48,9 +49,9 @@ class Reply:
 class Sending(httpx.SyncByteStream):
     """The body of a request while it is sent, which counts its bytes; then what is known of the exchange."""
 
-    def __init__(self, request: Request, attempt: int, begun: Event) -> None:
-        self._request, self._attempt, self._begun = request, attempt, begun
-        self._started_at, self._began = utc_now(), monotonic()
+    def __init__(self, request: Request, attempt: int, begun: Event, clock: ServiceClock) -> None:
+        self._request, self._attempt, self._begun, self._clock = request, attempt, begun, clock
+        self._began = monotonic()
         self.bytes_sent: int | None = None  # None: not even the head was sent, so nothing can have been charged
 
     def __iter__(self) -> Iterator[bytes]:
@@ -89,14 +90,17 @@ class Sending(httpx.SyncByteStream):
     def _exchange(
         self, answer: httpx.Response | None, failure: Failure | None = None, because: str | None = None
     ) -> Exchange:
-        received = {} if answer is None else dict(answer.headers.items())
-        headers = AnswerHeaders.read(received, now=self._started_at)
+        received, ended = {} if answer is None else dict(answer.headers.items()), monotonic()
+        headers = AnswerHeaders.read(received, now=self._clock())
+        is_of_service = self._request.call not in {Call.SLOT, Call.DOWNLOAD}  # a storage has a clock of its own
+        if is_of_service and answer is not None and answer.is_success and headers.partner_date is not None:
+            self._clock.note(headers.partner_date, self._began, ended)
         names = _STORAGE_ID_HEADERS if self._request.call in {Call.SLOT, Call.DOWNLOAD} else ()
         return Exchange(
             call=self._request.call,
             attempt=self._attempt,
-            started_at=self._started_at,
-            elapsed_ms=(monotonic() - self._began) * 1000,
+            started_at=self._clock.at(self._began),
+            elapsed_ms=(ended - self._began) * 1000,
             headers=headers,
             status=None if answer is None else answer.status_code,
             failure=failure,

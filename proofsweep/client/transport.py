@@ -14,6 +14,7 @@ import httpx
 from pydantic import SecretStr
 
 from proofsweep.client.reply import Reply, Request, Sending
+from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.config.threads import Event, Lock, Timer, local, monotonic
@@ -47,17 +48,20 @@ class Transport:
         *,
         user_agent: str,
         proxies: Proxies,
+        clock: ServiceClock | None = None,
         tls: ssl.SSLContext | None = None,
         on_silence: Callable[[], object] = lambda: None,
     ) -> None:
         """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent.
 
-        `on_silence` is called in another thread if nothing is reached for some seconds after the first call.
+        The `clock` learns from the answers. `on_silence` is called in another thread if nothing is reached for some
+        seconds after the first call.
         """
         seconds = timeouts.read_seconds
         timeout = httpx.Timeout(connect=_CONNECT_SECONDS, read=seconds, write=seconds, pool=_CONNECT_SECONDS)
         self._extensions = {"timeout": timeout.as_dict()}
         self._headers = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
+        self._clock = clock or ServiceClock()
         self._tls = tls or httpx.create_ssl_context()
         self._network = _Network(2 * seconds)
         self._own, self._clients = _ThreadClients(), set[httpx.HTTPTransport]()
@@ -77,7 +81,7 @@ class Transport:
         if self._tried_since == math.inf:
             self._tried_since = monotonic()
             self._silence.start()
-        sending = Sending(request, attempt, self.reached)
+        sending = Sending(request, attempt, self.reached, self._clock)
         answer: httpx.Response | None = None
         try:
             answer = self._answer(request, sending, key)

@@ -29,6 +29,10 @@ class LogEvent(StrEnum):
     LEG_OPENED = "leg_opened", "A leg of the run began."
     LEG_CLOSED = "leg_closed", "The leg ended; its rows are published."
     LEG_TAKEN_OVER = "leg_taken_over", "The last leg was killed; its finished rows are published."
+    CLOCK_DIFFERS = (
+        "clock_differs",
+        "This machine's clock is not the service's; times are told and kept by the service's.",
+    )
     WORKERS_LOWERED = "workers_lowered", "Few files can be open (ulimit -n), so fewer workers work than are set."
     CHECK_ENDED = "check_ended", "Something whose answer is known was checked, to see whose fault an outcome is."
     UPDATE_MISSED = "update_missed", "Not all was updated that is kept beside the results; the next leg does it."

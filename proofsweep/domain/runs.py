@@ -57,7 +57,6 @@ class Plan:
     # the last term of the catalog's lease when its reading began; empty without one, None if nobody looked.
     catalog_term: str | None = None
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
-    after_entry: int = 0  # the newest of the ledger when the run was planned
     partitions: int = 1  # a leg works on one; legs of different partitions may be alive at the same time
 
     @property
@@ -106,6 +105,11 @@ class Plan:
 def new_run_id(now: datetime, tail: str) -> str:
     """Name a run so that names sort by time: UTC to the millisecond, then a random tail, without a hyphen."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{now.microsecond // 1000:03}{tail}"
+
+
+def began_at(run_id: str) -> datetime:
+    """Return the second that a run is named by; ValueError if it is no name of a run."""
+    return datetime.strptime(run_id.partition("_")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

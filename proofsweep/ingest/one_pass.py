@@ -5,7 +5,6 @@
 
 import os
 import posixpath
-import secrets
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from proofsweep.config.locations import is_bucket, one_line, path_of, shown
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.reasons import about
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.folder import ReadyFiles, Scan, waiting_row
 from proofsweep.ingest.moves import Disposal
@@ -279,7 +278,7 @@ class IngestPass:
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
 
     def _planned(self, ready: list[ManifestRow]) -> str:
-        run_id = new_run_id(self.context.clock(), secrets.token_hex(3))
+        run_id = self.context.new_run_id()
         self.state.open_run(run_id)
         try:
             files = ReadyFiles(self.folder.catalog(), ready)

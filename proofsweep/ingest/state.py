@@ -107,6 +107,7 @@ class IngestContext:
     open_catalog: Callable[[str], Catalog]
     plan: Callable[[Catalog, str], Plan]
     clock: Clock
+    new_run_id: Callable[[], str]
     rest: Callable[[float], None] = sleep
     is_stopped: Callable[[], bool] = lambda: False  # whether somebody asked this process to stop
 

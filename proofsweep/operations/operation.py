@@ -11,7 +11,7 @@ from itertools import count
 from typing import TypeVar
 
 from proofsweep.client.client import Partner
-from proofsweep.config.threads import Lock, background_thread
+from proofsweep.config.threads import Lock, background_thread, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
@@ -57,7 +57,7 @@ class OperationLeg:
     def __init__(self, operator: "Operator", operation: Operation, leg: int) -> None:
         service = operator.service
         self.operation, self.service = operation, service
-        self.budget = Budget(operator.bounds, service.partner, service.stop, service.clock, kept=0)
+        self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0)
         self.trail = Trail(
             journal=Journal(operator.results, operation.run_id, leg, table=operation.table),
             budget=self.budget,
@@ -134,7 +134,7 @@ class Operator:
         ConfigError, ResultsError or RunMustStop if it cannot begin.
         """
         status = self.service.usable(self.bounds.reserve)
-        end_killed(self.results, kind, self.service.clock)  # (1)
+        end_killed(self.results, kind, utc_now)  # (1)
         with self.leg_of(self.new_operation(kind)) as work:
             work.budget.take_reading(status.headroom, status.quota_reset)
             yield work  # (4)
@@ -144,12 +144,12 @@ class Operator:
         """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
         service = self.service
         facts: Row = {"key_fingerprint": service.key_fingerprint}
-        legs = Legs(self.results.store, operation.run_id, service.clock)
+        legs = Legs(self.results.store, operation.run_id)
         self.results.write_plan(operation)  # (2)
         leg = legs.after(legs.last_ended())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg)
-        parts = LegParts(self.results, operation, leg)
+        parts = LegParts(self.results, operation, leg, work.trail.journal)
         heartbeat = Heartbeat(
             legs=legs,
             leg=leg,
@@ -160,7 +160,7 @@ class Operator:
         )
         ended_by, why = EndedBy.ERROR, None
         try:
-            with kept_alive(heartbeat, parts, work.trail.journal):
+            with kept_alive(heartbeat, parts):
                 yield work
                 service.stop.check()
             ended_by = EndedBy.COMPLETE

@@ -23,6 +23,7 @@ from http import HTTPStatus
 from pydantic import SecretStr, TypeAdapter
 
 from proofsweep.client.keys import fingerprint, usable_key
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
@@ -92,7 +93,7 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     CallFailed or RunMustStop if the service does not rotate the key; the old one is in its place.
     """
     results, key, now = operator.results, operator.service.key.current, operator.service.clock()
-    active = end_killed(results, OperationKind.ROTATION, operator.service.clock)
+    active = end_killed(results, OperationKind.ROTATION, utc_now)
     if operator.environment in active:  # it may have put this key into its place, and not recorded that yet
         raise active[operator.environment]
     made_by = next((each for each in recorded_rotations(results) if each.new_key_fingerprint == fingerprint(key)), None)

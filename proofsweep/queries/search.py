@@ -13,15 +13,17 @@ from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.queries.connection import tables_of
+from proofsweep.store.latest import ANSWERED_AT
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.sql import quoted
+from proofsweep.store.tables import NEWEST_FIRST
 
 MOST_LISTED = 20
 _ITEMS = f"""
     SELECT item_id, coalesce(relative_path, audio) AS file, outcome, verdict, reason
     FROM store.newest
     WHERE {{condition}}
-    QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY entry DESC, finished_at DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY {NEWEST_FIRST}) = 1
     ORDER BY file, item_id
     LIMIT {MOST_LISTED + 1}
 """
@@ -73,6 +75,7 @@ _KINDS = """
     GROUP BY ALL ORDER BY hour, environment, call, status, error_code, failure
 """
 _OF_CALL = ", ".join(SCHEMAS["exchanges"].names)
+_OF_ROW = ", ".join(ANSWERED_AT if name == "answered_at" else name for name in SCHEMAS["verdicts"].names)
 
 
 @contextmanager
@@ -98,9 +101,9 @@ class Search:
         return []
 
     def verdicts(self, item_id: str) -> list[Row]:
-        """Return an item's rows, the newest run first."""
-        of_item = f"SELECT {', '.join(SCHEMAS['verdicts'].names)} FROM store.verdicts WHERE item_id = $item_id"
-        return self._rows(f"{of_item} ORDER BY run_id DESC, finished_at DESC, manifest_row DESC", {"item_id": item_id})
+        """Return an item's rows, the newest answer first."""
+        of_item = f"SELECT {_OF_ROW} FROM store.verdicts WHERE item_id = $item_id"
+        return self._rows(f"SELECT * FROM ({of_item}) ORDER BY {NEWEST_FIRST}", {"item_id": item_id})
 
     def calls(self, verdicts: Sequence[Row]) -> list[Row]:
         """Return the exchanges that led to some rows, or to rows of the same runs whose answers were used, by time."""

@@ -15,7 +15,7 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.latest import Latest, newest_per_item
+from proofsweep.store.latest import ANSWERED_AT, Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results
@@ -49,8 +49,8 @@ _OF_PLAN = {
 _PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "is_retired": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
-_ENTRIES = {"run_id": "VARCHAR", "leg": "INTEGER", "entry": "BIGINT"}
-_ENTERED = f"SELECT {', '.join(_NEWEST.names)} FROM {{}} JOIN store.entries USING (run_id, leg)"
+_LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}
+_OF_ROW = ", ".join(ANSWERED_AT if name == "answered_at" else name for name in _NEWEST.names)
 _COMMON_VIEWS = {
     "answers": "FROM store.newest\n"
     "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",
@@ -143,18 +143,15 @@ def _plan_row(run: RunRecord) -> dict[str, object]:
 
 
 def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, latest: Latest) -> None:
-    """Make `store.entries`, the order of all legs, and `store.newest`: the base, with what the tail has newer.
+    """Make `store.newest`: the base, with what the tail has newer.
 
     The base holds nearly all items, each once. So only keys that are in the tail too are sorted.
     """
-    settled = [(run.plan.run_id, leg.leg, leg.entry) for run in latest.index.records.values() for leg in run.legs]
-    tail = [(leg.plan.run_id, leg.leg, leg.entry) for leg in latest.tail]
-    through = latest.base.through
-    legs = [*(leg for leg in settled if leg[2] is not None and leg[2] <= through), *tail]
-    _create_from(connection, "entries", (dict(zip(_ENTRIES, leg, strict=True)) for leg in legs), _ENTRIES)
+    tail = [(leg.plan.run_id, leg.leg) for leg in latest.tail]
+    _create_from(connection, "tail", (dict(zip(_LEG, leg, strict=True)) for leg in tail), _LEG)
     parts = [_location_of(results, name) for name in _parts_of_runs(results, [leg.plan for leg in latest.tail])]
     rows = _reading_parts("verdicts", parts) if parts else _empty_table("verdicts")
-    _create_view(connection, "recent", f"{_ENTERED.format(f'({rows})')} WHERE entry > {through}")
+    _create_view(connection, "recent", f"SELECT {_OF_ROW} FROM ({rows}) SEMI JOIN store.tail USING (run_id, leg)")
     if not latest.base.files:
         _create_view(connection, "newest", newest_per_item("FROM store.recent"))
         return

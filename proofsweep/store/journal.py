@@ -37,7 +37,7 @@ class Journal:
     _lock: Lock = field(default_factory=Lock)
     _flushing: Lock = field(default_factory=Lock)
     _flushes: int = 0
-    _last: Counter[str] = field(default_factory=Counter)
+    _written: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # numbers, of each table
     _taken: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # of one flush, and not known to be written
 
     def add(self, row: Row | None, exchanges: Sequence[Row]) -> None:
@@ -62,21 +62,28 @@ class Journal:
                     self._taken[table] = self._flushes, pa.Table.from_pylist(rows, schema=SCHEMAS[table])
             self._put_taken()
 
-    def last_segments(self) -> dict[str, int]:
-        """Return the number of the last segment of each table, by which a part says what it has of this journal."""
+    def segments(self, table: str) -> list["Segment"]:
+        """Return the segments of a table that this process has written and not forgotten."""
         with self._flushing:
-            return {table: self._last[table] for table in ("exchanges", self.table)}
+            return [Segment(self._name_of(table, number), self.writer, number) for number in self._written[table]]
+
+    def forget(self, table: str, through: int) -> None:
+        """Forget the segments of a table that parts have."""
+        with self._flushing:
+            self._written[table] = [number for number in self._written[table] if number > through]
+
+    def _name_of(self, table: str, number: int) -> str:
+        return f"{layout.journal_folder(self.run_id, self.leg)}/{table}-{self.writer}-{number:06}.arrow"
 
     def _put_taken(self) -> None:
         for table in [*self._taken]:
             number, rows = self._taken[table]
-            name = f"{layout.journal_folder(self.run_id, self.leg)}/{table}-{self.writer}-{number:06}.arrow"
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as stream:
                 stream.write_table(rows)
-            self.results.store.create(name, sink.getvalue().to_pybytes())
+            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())
             del self._taken[table]
-            self._last[table] = number
+            self._written[table].append(number)
             self.written[table] += rows.num_rows
 
 
@@ -90,14 +97,19 @@ class Segment:
 
 
 def read_journal(
-    store: Store, folder: str, table: str, choice: Callable[[Segment], bool] = lambda _: True
+    store: Store,
+    folder: str,
+    table: str,
+    choice: Callable[[Segment], bool] = lambda _: True,
+    known: Iterable[Segment] = (),
 ) -> dict[Segment, pa.Table]:
-    """Read a leg's journal of one table, of all its writers, each one's oldest first.
+    """Read a leg's journal of one table, of all its writers, each one's oldest first; `known` segments need no listing.
 
     Its process may publish segments meanwhile: what was in the journal when this began is in the answer, or in a part
     by now.
     """
-    chosen = [segment for segment in segments_of(store, folder, table) if choice(segment)]
+    there = dict.fromkeys((*segments_of(store, folder, table), *known))
+    chosen = sorted(filter(choice, there), key=lambda segment: (segment.writer, segment.number))
     contents = some_at_once(chosen, lambda segment: store.read(segment.name), REQUESTS_AT_ONCE)
     found: dict[Segment, pa.Table] = {}
     for segment, content in zip(chosen, contents, strict=True):

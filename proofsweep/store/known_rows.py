@@ -18,6 +18,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest
 from proofsweep.store.parts import SCHEMAS, Results
+from proofsweep.store.tables import ANSWERED
 
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,9 +28,11 @@ _OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode", "proof_id"]
 
 
 def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bool:
-    """Whether another run has finished each of these items since a run was planned."""
-    is_later = (pc.field("entry") > plan.after_entry) & (pc.field("run_id") != plan.run_id)
-    tables = Latest(results).rows(plan.environment, ["item_id", "run_id", "entry"])
+    """Whether the service has answered each of these items, for another run, since a run was planned."""
+    planned_at = pa.scalar(datetime.fromisoformat(plan.created_at), pa.timestamp("us", tz="UTC"))
+    is_later = (pc.field("answered_at") > planned_at) & (pc.field("run_id") != plan.run_id)
+    is_later &= pc.field("outcome").isin(ANSWERED)
+    tables = Latest(results).rows(plan.environment, ["item_id", "run_id", "outcome", "answered_at"])
     later = HashedItems(hash(each) for table in tables for each in table.filter(is_later)["item_id"].to_pylist())
     return len(later) > 0 and all(each in later for each in item_ids)
 
@@ -54,18 +57,18 @@ class AnswerTimes:
         """Return when an item was tried; None if it was not, or with other audio or another `sidecar_key`."""
         hashes, times = self._read
         hashed = hash((item_id, audio_version, sidecar))
-        index = bisect_right(hashes, hashed) - 1
-        if audio_version is None or index < 0 or hashes[index] != hashed:
+        first, end = bisect_left(hashes, hashed), bisect_right(hashes, hashed)
+        if audio_version is None or first == end:
             return None
-        return _EPOCH + timedelta(microseconds=times[index])
+        return _EPOCH + timedelta(microseconds=max(times[first:end]))
 
     @cached_property
     def _read(self) -> "tuple[array[int], array[int]]":
-        hashes, times = array("q"), array("q")  # of an item, the newest comes last
-        is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
-        for table in Latest(self._results).rows(self._environment, [*_OF_ANSWER, "finished_at", "outcome"]):
+        hashes, times = array("q"), array("q")
+        is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("answered_at").is_valid()
+        for table in Latest(self._results).rows(self._environment, [*_OF_ANSWER, "answered_at", "outcome"]):
             rows = table.filter(is_wanted)
-            microseconds = pc.cast(rows["finished_at"], pa.int64())
+            microseconds = pc.cast(rows["answered_at"], pa.int64())
             columns = (column.to_pylist() for column in (*rows.select(_OF_ANSWER).columns, microseconds))
             for item_id, version, sidecar, sidecar_version, size, sha256, time in zip(*columns, strict=True):
                 keys = [(item_id, version, sidecar_key(sidecar, sidecar_version))]
@@ -73,7 +76,7 @@ class AnswerTimes:
                     keys.append((item_id, *version_of_size(size, is_pair=sidecar is not None)))
                 hashes.extend(map(hash, keys))
                 times.extend([time] * len(keys))
-        order = pc.array_sort_indices(pa.array(hashes, pa.int64())).to_numpy().tolist()  # a stable sort
+        order = pc.array_sort_indices(pa.array(hashes, pa.int64())).to_numpy().tolist()
         return array("q", (hashes[index] for index in order)), array("q", (times[index] for index in order))
 
 

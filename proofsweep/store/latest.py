@@ -1,10 +1,10 @@
 # ruff: noqa: S608 - the SQL is made of our own names
 """The newest answer of each item, and its newest row without one: a base, and a tail of legs that are newer.
 
-The base is a few sorted Parquet files that hold these rows through one entry of the ledger. The tail are the parts, and
-the journals, of the legs whose entry is later, or that have none yet. Of two rows of an item the one whose leg stands
-later in the ledger is newer; within a leg the clock decides. The base is derived: it may be deleted at any time, and
-`refresh` makes the next one of the last one and of the tail, in a process of its own while others read and write.
+The newest row of an item is the one that the service answered last (`NEWEST_LAST`). The base is a few sorted Parquet
+files that hold these rows of the legs through one entry of the ledger. The tail are the parts, and the journals, of the
+legs whose entry is later, or that have none yet. The base is derived: it may be deleted at any time, and `refresh`
+makes the next one of the last one and of the tail, in a process of its own while others read and write.
 """
 
 import subprocess
@@ -12,7 +12,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -44,7 +44,7 @@ from proofsweep.store.objects import (
 from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.sql import quoted
-from proofsweep.store.tables import ANSWERED
+from proofsweep.store.tables import ANSWERED, NEWEST_FIRST, NEWEST_LAST
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,15 +59,13 @@ _RANGE_ROWS = 250_000  # whole rows that it compares at once: some 300 MB
 _SAMPLE = 5_000  # items, by which it finds ranges of so many rows
 _PARTS_AT_ONCE = 4
 _MAKING: "dict[str, subprocess.Popen[bytes]]" = {}  # the process that makes the base of a store, by its URL
-_NO_ENTRY = 2**62  # entries that legs have not got yet: after all others
+_LAYOUT = 2  # of a base: one of another layout is made anew
 
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
-_NEWEST_FIRST = "entry DESC, finished_at DESC, manifest_row DESC"
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-_OF_ORDER = ("entry", "finished_at", "manifest_row")  # that have no null in an answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +80,7 @@ class BaseFile:
 class Base:
     through: int = 0  # the last entry of the ledger whose leg it holds
     files: Sequence[BaseFile] = ()
+    layout: int = 1
 
 
 _BASE = TypeAdapter(Base)
@@ -91,7 +90,7 @@ _BASE = TypeAdapter(Base)
 class TailLeg:
     plan: Plan
     leg: int
-    entry: int  # in the ledger; a leg that has none yet gets a later one here, by run and number
+    entry: int | None  # in the ledger; None while it has none
     rows: int | None  # None for one that may be at work
 
 
@@ -109,24 +108,21 @@ class Latest:
 
     @property
     def entered(self) -> list[TailLeg]:
-        """The legs that the ledger has, and the base lacks; the oldest first."""
-        found = [leg for leg in self._ended if self.base.through < leg.entry < _NO_ENTRY]
-        return sorted(found, key=lambda leg: leg.entry)
+        """The legs that the ledger has, and the base lacks."""
+        return [leg for leg in self._ended if leg.entry is not None and leg.entry > self.base.through]
 
     @cached_property
     def tail(self) -> list[TailLeg]:
-        """All legs that the base lacks; the oldest first, those without an entry last."""
+        """All legs that the base lacks."""
         open_runs = (run for run in self.index.records.values() if not run.is_over)
         at_work = chain.from_iterable(some_at_once(open_runs, self._legs_at_work, REQUESTS_AT_ONCE))
-        left = [*(leg for leg in self._ended if leg.entry == _NO_ENTRY), *at_work]
-        left.sort(key=lambda leg: (leg.plan.run_id, leg.leg))
-        return [*self.entered, *(replace(leg, entry=number) for number, leg in enumerate(left, _NO_ENTRY))]
+        return [*self.entered, *(leg for leg in self._ended if leg.entry is None), *at_work]
 
     @property
     def _ended(self) -> Iterator[TailLeg]:
         for run in self.index.records.values():
             for leg in run.legs:
-                yield TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry or _NO_ENTRY, rows=leg.rows)
+                yield TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry, rows=leg.rows)
 
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
@@ -141,13 +137,13 @@ class Latest:
     def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
         """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
         items = sorted({*item_ids})
-        read = list(dict.fromkeys(("item_id", "outcome", *_OF_ORDER, *columns)))
+        read = list(dict.fromkeys(("item_id", "outcome", *NEWEST_LAST, *columns)))
         is_wanted = pc.field("item_id").isin(pa.array(items, pa.string())) & pc.field("outcome").isin(ANSWERED)
         found = [table.filter(is_wanted) for table in self.rows(environment, read, items)] if items else []
         if not found:
             return {}
         newest_last = pa.concat_tables(found, promote_options="default").sort_by(
-            [(each, "ascending") for each in _OF_ORDER]
+            [(each, "ascending") for each in NEWEST_LAST]
         )
         return {str(row["item_id"]): {name: row[name] for name in columns} for row in newest_last.to_pylist()}
 
@@ -170,7 +166,7 @@ class Latest:
 
     def _legs_at_work(self, run: RunRecord) -> list[TailLeg]:
         begun = {*leg_numbers(self._results.store, run.plan)} - {leg.leg for leg in run.legs}
-        return [TailLeg(plan=run.plan, leg=leg, entry=_NO_ENTRY, rows=None) for leg in begun]
+        return [TailLeg(plan=run.plan, leg=leg, entry=None, rows=None) for leg in begun]
 
     def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
         content = self._results.store.read(file.name)
@@ -184,15 +180,16 @@ class Latest:
 
     def _rows_of(self, leg: TailLeg, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Read the journal first: its rows are in a part before they are gone from it."""
-        own = ["environment", *(name for name in columns if name not in {"environment", "entry", "part"})]
+        own = ["environment", *(name for name in columns if name not in {"environment", "part"})]
+        own += [] if "finished_at" in own else ["finished_at"]
         if leg.rows is None:
             journal = layout.journal_folder(leg.plan.run_id, leg.leg)
             for table in read_journal(self._results.store, journal, "verdicts").values():
-                yield _marked(table.select(own), leg.entry, None)
+                yield _marked(table.select(own), None)
         names = self._results.parts_of("verdicts", leg.plan, leg.leg)
         tables = some_at_once(names, lambda name: self._results.table("verdicts", [name], own), _PARTS_AT_ONCE)
         for name, table in zip(names, tables, strict=True):
-            yield _marked(table, leg.entry, name)
+            yield _marked(table, name)
 
 
 def refresh(results: Results) -> None:
@@ -220,7 +217,7 @@ def refresh(results: Results) -> None:
             what = f"The newest rows of {store.url} cannot be worked out ({type(error).__name__})"
             raise ResultsError(f"{what}: see proofsweep audit, and the room in TMPDIR.") from error
         raise
-    store.create(f"{name}.json", json_bytes(asdict(Base(through=through, files=files))))
+    store.create(f"{name}.json", json_bytes(asdict(Base(through=through, files=files, layout=_LAYOUT))))
     # Readers may have found the base before this one. One ends before its files do.
     kept = next(iter(_whole_bases(store)[-2:-1]), "").removesuffix(".json")
     for each in reversed(store.names(layout.LATEST_FOLDER)):
@@ -250,8 +247,8 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
         spilled = quoted(f"{folder}/spilled")
         connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = {spilled}")
         connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
-        entries = ", ".join(f"({quoted(leg.plan.run_id)}, {leg.leg}, {leg.entry})" for leg in legs)
-        connection.execute(f"CREATE TABLE legs AS FROM (VALUES {entries}) AS legs (run_id, leg, entry)")
+        named = ", ".join(f"({quoted(leg.plan.run_id)}, {leg.leg})" for leg in legs)
+        connection.execute(f"CREATE TABLE legs AS FROM (VALUES {named}) AS legs (run_id, leg)")
         for view, schema, names in (
             ("parts", SCHEMAS["verdicts"], parts),
             ("base", LATEST, [file.name for file in base.files]),
@@ -261,7 +258,9 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
             connection.execute(f"CREATE VIEW {view} AS FROM read_parquet([{files}], filename = 'path')")
         connection.execute(f"CREATE VIEW known AS {_KNOWN}")
         for items in _ranges(connection):
-            ordered = f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, entry, outcome"
+            ordered = (
+                f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, answered_at, outcome"
+            )
             for batch in connection.sql(ordered).to_arrow_reader(_FILE_ROWS):
                 yield pa.Table.from_batches([batch]).select(LATEST.names).cast(LATEST)
 
@@ -281,16 +280,18 @@ def newest_per_item(rows: str) -> str:
     """Return the query for the newest of some rows: an item's answer, and its row without one, with the newest tags."""
     return (
         f"SELECT * REPLACE (first_value(tags IGNORE NULLS) OVER of_item AS tags)\nFROM ({rows})\n"
-        f"WINDOW of_item AS (PARTITION BY (item_id, environment) ORDER BY {_NEWEST_FIRST} "
+        f"WINDOW of_item AS (PARTITION BY (item_id, environment) ORDER BY {NEWEST_FIRST} "
         "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
-        f"QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {_NEWEST_FIRST}) = 1"
+        f"QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {NEWEST_FIRST}) = 1"
     )
 
 
-_OF_PARTS = ", ".join(name for name in LATEST.names if name not in {"entry", "part"})
+_OF_PARTS = ", ".join(name for name in LATEST.names if name not in {"answered_at", "part"})
+ANSWERED_AT = "coalesce(answered_at, finished_at) AS answered_at"
+"""When a row was answered: rows of the first versions have no `answered_at`."""
 _KNOWN = f"""
-SELECT {_OF_PARTS}, entry, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
-FROM parts JOIN legs USING (run_id, leg)
+SELECT {_OF_PARTS}, {ANSWERED_AT}, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
+FROM parts SEMI JOIN legs USING (run_id, leg)
 UNION ALL BY NAME
 SELECT {", ".join(LATEST.names)} FROM base"""
 """The rows of the tail, and those of the base."""
@@ -318,9 +319,11 @@ def _newest_base(store: Store) -> Base:
         content = store.read(name)
         if content is not None:  # else it was deleted since
             try:
-                return _BASE.validate_json(content)
+                base = _BASE.validate_json(content)
             except ValueError as damage:
                 raise _unusable(store, name) from damage
+            if base.layout == _LAYOUT:
+                return base
     return Base()
 
 
@@ -339,10 +342,12 @@ def _may_hold(file: BaseFile, items: Sequence[str]) -> bool:
     return index < len(items) and items[index] <= file.last
 
 
-def _marked(table: pa.Table, entry: int, part: str | None) -> pa.Table:
-    rows = table.num_rows
-    marked = table.append_column("entry", pa.repeat(pa.scalar(entry, pa.int64()), rows))
-    return marked.append_column("part", pa.repeat(pa.scalar(part, pa.string()), rows))
+def _marked(table: pa.Table, part: str | None) -> pa.Table:
+    """Add the name of the part that has some rows, and when they were answered where an old part does not say it."""
+    if "answered_at" in table.column_names:
+        answered_at = pc.coalesce(table["answered_at"], table["finished_at"])
+        table = table.set_column(table.column_names.index("answered_at"), "answered_at", answered_at)
+    return table.append_column("part", pa.repeat(pa.scalar(part, pa.string()), table.num_rows))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from proofsweep.store.holder import Holder, this_process
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, numbered, read_document
 
 HEARTBEAT_SECONDS = 10  # time between two heartbeats
+_MOST_LOOKS = 20  # for the last term of a catalog, which others may replace meanwhile
 _TERMS_KEPT = 100  # of a lease whose terms are no legs; a watched folder takes one with each pass
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
 
@@ -333,7 +334,9 @@ class CatalogLease:
 
     def last_ended(self) -> str:
         """Name the object of the last term, empty without one; RunIsActive if a leg of its run is alive."""
-        self._refuse_if_active(last := self._last(), "")
+        last, legs = self._last()
+        if (error := _held_error(legs)) is not None:
+            raise error
         return last
 
     def take(self, plan: Plan, leg: int, planned_after: str | None = None) -> None:
@@ -342,19 +345,29 @@ class CatalogLease:
         `planned_after` is the last term when the run was planned, for its first leg: in a later one, another run may
         have sent the same files. None asks for nothing.
         """
-        self._refuse_if_active(last := self._last(), plan.run_id)
-        if planned_after is not None and last > planned_after and (first := self._run_in(last)) != plan.run_id:
-            raise RunIsActive(f"Run {first} of this catalog began before this one; see: proofsweep status {first}")
-        number = int(last.rpartition("/")[2].removesuffix(".json") or 0) + 1
-        name = f"{self._folder}/{number:09}.json"
+        last, legs = self._last()
+        while legs and legs[0].name != plan.run_id:
+            error = _held_error(legs)
+            if error is None and planned_after is not None and last > planned_after:
+                first = legs[0].name
+                error = RunIsActive(
+                    f"Run {first} of this catalog began before this one; see: proofsweep status {first}"
+                )
+            before, (last, legs) = last, self._last()
+            if last == before:  # else another leg, perhaps of this run, has taken a term since that one was read
+                if error is not None:
+                    raise error
+                break
+        name = f"{self._folder}/{_number_of(last) + 1:09}.json"
         try:
             self.store.create(name, json_bytes({"run_id": plan.run_id, "leg": leg, "partitions": plan.partitions}))
-        except NameTaken as taken:
-            if self._run_in(name) == plan.run_id:  # a leg of another partition was first
-                return
-            raise self._active(self._last()) from taken
-        if self._run_in(newest := self._last()) != plan.run_id:
-            raise self._active(newest)  # this process slept before it wrote
+        except NameTaken:
+            self.take(plan, leg, planned_after)
+            return
+        _, newest = self._last(name)
+        if newest and newest[0].name != plan.run_id:  # this process slept before it wrote
+            other = max(newest, key=Legs.last)
+            raise other.active_error(other.last())
         if last:
             self.store.delete(last)
 
@@ -362,25 +375,35 @@ class CatalogLease:
     def _folder(self) -> str:
         return layout.catalog_folder(self.environment, self.identity)
 
-    def _last(self) -> str:
-        return max((name for name in self.store.names(self._folder) if name.endswith(".json")), default="")
+    def _last(self, known: str = "") -> tuple[str, list[Legs]]:
+        """Return the last term, which is not before a known one, and the partitions of the run that it names.
 
-    def _legs_in(self, name: str) -> list[Legs]:
-        """Return the partitions of the run that a term names; none if it cannot be read."""
+        A term is deleted when the next one was taken: who listed it before looks again. A damaged term names none.
+        """
+        last = known
+        for _ in range(_MOST_LOOKS):
+            listed = (name for name in self.store.names(self._folder) if name.endswith(".json"))
+            last = max(known, max(listed, default=""))
+            content = self.store.read(last) if last else b"{}"
+            if content is not None:
+                return last, self._legs_in(content)
+        return last, []
+
+    def _legs_in(self, content: bytes) -> list[Legs]:
         with suppress(ValueError, TypeError, KeyError):
-            term = json.loads((self.store.read(name) if name else None) or b"{}")
+            term = json.loads(content)
             run_id, step = str(term["run_id"]), int(term["partitions"])
             return [Legs(self.store, run_id, self.clock, first=first, step=step) for first in range(1, step + 1)]
         return []
 
-    def _run_in(self, name: str) -> str:
-        return next((legs.name for legs in self._legs_in(name)), "")
 
-    def _refuse_if_active(self, name: str, own_run: str) -> None:
-        for legs in self._legs_in(name):
-            if legs.name != own_run and (last := legs.last()) and legs.is_held(last):
-                raise legs.active_error(last)
+def _number_of(term: str) -> int:
+    return int(term.rpartition("/")[2].removesuffix(".json") or 0)
 
-    def _active(self, name: str) -> RunIsActive:
-        legs = max(self._legs_in(name), key=Legs.last, default=Legs(self.store, "", self.clock))
-        return legs.active_error(legs.last())
+
+def _held_error(partitions: Sequence[Legs]) -> RunIsActive | None:
+    """Return the error of the first partition of which a leg is alive; None if none is."""
+    for legs in partitions:
+        if (last := legs.last()) and legs.is_held(last):
+            return legs.active_error(last)
+    return None

@@ -99,10 +99,13 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
 
 
 def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecord]:
-    """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first."""
+    """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first.
+
+    A run that was given up lists nothing.
+    """
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
-        if not run.plan.lists_a_part:
+        if not (run.plan.lists_a_part or run.is_given_up):
             newest.setdefault((run.plan.environment, run.plan.identity), run)
     return newest
 

@@ -145,7 +145,7 @@ class Results:
     def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> list[int]:
         """Count the rows of each partition's verdicts; those of `own` parts, and of ended legs, need not be read."""
         known, rows = {part.name: part for part in own}, [0] * plan.partitions
-        for name, part in self._parts("verdicts", plan).items():
+        for name, part in (dict.fromkeys(known) | self._parts("verdicts", plan)).items():
             found = part or known.get(name) or self.marked_part(name)[0]
             rows[plan.partition_of_leg(layout.leg_of(name))] += found.rows
         return rows

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, assert_never
 
@@ -38,6 +38,7 @@ _AS_JSON = ("grade", "interpretation", "embedded_credential")
 _OF_EXCHANGE = ("started_at", "elapsed_ms", "status", "error_code")
 _OF_HEADERS = ("retry_after_seconds", "rate_limit", "rate_remaining", "rate_reset", "partner_date", "sunset")
 _IDS = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
+_DATE_SECONDS = timedelta(seconds=1)  # a `Date` says no less
 _FLOW = (Call.UPLOADS, Call.SLOT, Call.VERIFY)
 
 
@@ -68,12 +69,22 @@ def row_of(finished: Finished, context: RowContext) -> Row:
         row |= {name: cells[name] for name in _IDS} | {"answered_by_row": original.item.manifest_row}
     row |= _outcome_cells(finished.outcome)
     row |= {"started_at": finished.started_at, "finished_at": finished.finished_at}
+    row["answered_at"] = _answered_at(original or finished) if row["verdict"] is not None else finished.finished_at
     if (earlier := finished.earlier) is not None:
-        row |= {name: earlier[name] for name in (*_IDS, "started_at", "finished_at")}
+        row |= {name: earlier[name] for name in (*_IDS, "answered_at", "started_at", "finished_at")}
         row["answered_by_run"] = earlier["answered_by_run"] or earlier["run_id"]
     if row["accepted"] and row["audio_sha256"] is None:
         raise ValueError("an accepted row without the digest of what was sent")
     return row
+
+
+def _answered_at(finished: Finished) -> datetime:
+    """Return when the service gave a verdict: in the second that its `Date` names, and before the answer was read."""
+    verify = _last_attempt(finished.exchanges)[2]
+    if verify is None:
+        return finished.finished_at
+    date = verify.headers.partner_date
+    return verify.ended_at if date is None else max(date, min(verify.ended_at, date + _DATE_SECONDS))
 
 
 def _item_cells(item: WorkItem) -> Row:

@@ -22,7 +22,7 @@ from proofsweep.config.threads import some_at_once, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import OUTCOMES, Plan
+from proofsweep.domain.runs import OUTCOMES, Plan, began_at
 from proofsweep.domain.text import printable
 from proofsweep.store.layout import INDEX_NAME, RETIRED_FOLDER, kind_of, plan_name, retired_name
 from proofsweep.store.lease import Lease, receipts_of
@@ -31,7 +31,7 @@ from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes
 from proofsweep.store.parts import PLAN, Results, prunings_of
 from proofsweep.store.rows import with_instants
 
-_SETTLING = timedelta(days=1)
+_SETTLING = timedelta(days=7)  # in which a run may still be planned whose ID is older than those of others
 _RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")
 _PRUNING = re.compile(r"_pruned/([^/]+)-\d+\.json")
 
@@ -50,6 +50,7 @@ class LegRecord:
     row_seconds: Sequence[float] = ()  # of all calls of a row, and of its form posts alone, on average
     check_calls: int = 0  # keyed calls that were checks, which belong to no row
     in_doubt: Sequence[int] = ()  # rows that were tried, and no check could decide about them
+    is_given_up: bool = False  # by a person, with all of its run
 
     @classmethod
     def of(cls, leg: int, receipt: Row, entry: int | None = None) -> "LegRecord":
@@ -119,6 +120,10 @@ class RunRecord:
     def is_superseded(self) -> bool:
         return any(leg.ended_by == EndedBy.SUPERSEDED for leg in self.legs)
 
+    @property
+    def is_given_up(self) -> bool:
+        return any(leg.is_given_up for leg in self.legs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedRuns:
@@ -186,6 +191,13 @@ def retire(results: Results, environment: str, catalog: str, now: datetime) -> l
     return plans
 
 
+def _settled_before(run_id: str) -> str:
+    """Return up to which ID each run is known, where this is the newest one: planning may take days."""
+    with suppress(ValueError):
+        return f"{began_at(run_id) - _SETTLING:%Y%m%dT%H%M%SZ}"
+    return ""
+
+
 def has_begun_leg(store: Store, run: RunRecord) -> bool:
     """Whether a leg began of which the record does not know the end."""
     step, known = run.plan.partitions, {leg.leg for leg in run.legs}
@@ -222,7 +234,7 @@ class RunIndex:
         numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
         decided = {pruning[1] for entry in entries if (pruning := _PRUNING.fullmatch(entry.name))}
         pruned = {run_id for run_id in decided if any(each.is_whole for each in prunings_of(self._store, run_id))}
-        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"  # a clock ahead may have said that more is complete
+        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"  # a run from the future must not hide the later ones
         there = (name for name in self._store.folders("_runs", min(index.complete_to, limit)) if not kind_of(name))
         later = [name for name in there if name not in index.records]
         wanted = {name for name in (*later, *(run_id for run_id, _ in numbers), *pruned) if name not in index.pruned}
@@ -234,7 +246,7 @@ class RunIndex:
         return IndexedRuns(
             records=records,
             pruned={**index.pruned, **{plan.run_id: [plan.environment, plan.identity] for plan in gone}},
-            complete_to=max((name for name in (*index.records, *later) if name < limit), default=index.complete_to),
+            complete_to=min(limit, _settled_before(max((*index.records, *later), default=""))),
             entries_to=entries[-1].number if entries else index.entries_to,
             retired=[name.rpartition("/")[2].removesuffix(".json") for name in self._store.names(RETIRED_FOLDER)],
         )

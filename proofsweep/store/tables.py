@@ -87,6 +87,7 @@ verdicts (leg): One row for each row of a catalog and each run.
     relative_path        string     the audio below the catalog's root; null outside; without audio the row's line
     manifest_line        string     the manifest and the line, as an editor counts it: `list.xlsx, row 107`
     answered_by_run      string     the earlier run whose answer is used; request IDs and times are of its row
+    answered_at          timestamp  when the service gave the verdict, by its own clock; an item's newest counts
 
 exchanges (leg): One row for each HTTP exchange, retries included. Its environment is its own for an operation, else
                                     that of its run.
@@ -300,6 +301,12 @@ RECEIPTED = ("verdicts", "exchanges")
 ANSWERED = ("accepted", "rejected")
 """The outcomes that are an answer of the service."""
 
+NEWEST_LAST = ("answered_at", "run_id", "leg", "manifest_row")
+"""The order of the rows of an item: the newest is the one that the service answered last, by its own clock."""
+
+NEWEST_FIRST = ", ".join(f"{name} DESC" for name in NEWEST_LAST)
+"""The same in SQL, for a window."""
+
 GONE = ("erased", "already_erased")
 """The outcomes of `erasures` of a proof of which the service has nothing any more (contract, EraseProofResponse)."""
 
@@ -326,8 +333,8 @@ LATEST = _of_verdicts("""
     sidecar_sha256 audio_version outcome accepted action verdict reason proof_id song issued_at classification
     grade_human grade_ai grade_unknown grade_risk_category grade_rubric_version publicly_trusted verify_request_id
     finished_at sidecar_version detail tags relative_path http_status error_code uploads_request_id manifest_line
+    answered_at
 """) + _columns("""
-    entry                int64!     the leg's number in the ledger: a row of a later one is newer
     part                 string!    name of the part of `verdicts` that has the row
 """)
 """Columns of the newest answer of each item, and of its newest row without one. Derived."""

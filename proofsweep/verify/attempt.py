@@ -5,14 +5,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
 from proofsweep.config.logs import LogEvent, log
-from proofsweep.config.threads import ThreadPoolExecutor, background_thread
+from proofsweep.config.threads import ThreadPoolExecutor, background_thread, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
-from proofsweep.store.lease import CatalogLease, Legs, leg_numbers, legs_of
+from proofsweep.store.lease import CatalogLease, Legs, legs_of, receipts_of
 from proofsweep.store.objects import numbered
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -62,12 +62,12 @@ def begun_leg(
             "service_commit": status.commit,
             "service_deployed_at": status.deployed_at,
         }
-        number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
+        number = open_leg(results, plan, utc_now, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
         try:
             own = bounds.shared_by(sharers)
             leg = Leg(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
         except BaseException:
-            legs_of(results.store, plan, service.clock)[partition].release(number)
+            legs_of(results.store, plan)[partition].release(number)
             raise
         leg.budget.take_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
@@ -84,10 +84,10 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     leg.dispatcher.on_open = leg.attribution.restore
     try:
         with (
-            kept_alive(leg.heartbeat, leg.parts, leg.trail.journal),  # (3)
+            kept_alive(leg.heartbeat, leg.parts),  # (3)
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
-            settle_legs_before(results, plan, clock, leg.number)  # (4)
+            settle_legs_before(results, plan, utc_now, leg.number)  # (4)
             record_ended_legs(results, RunIndex(results).refreshed())
             leg.completed.read()
             yield
@@ -102,7 +102,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             leg.trail.flush()
             row = settle_leg(  # (5)
                 leg.parts,
-                Legs(results.store, plan.run_id, clock),
+                Legs(results.store, plan.run_id),
                 ended_by,
                 facts,
                 why=None if reason is None else reason.message,
@@ -133,7 +133,11 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: 
     """
     legs = legs_of(results.store, plan, clock)[partition]
     leg = _take_next(legs, facts)
-    is_new = not any(legs.receipt(number) for number in leg_numbers(results.store, plan))
+    ends = [receipt["ended_by"] for receipt in receipts_of(results.store, plan).values() if receipt]
+    if EndedBy.SUPERSEDED in ends:  # a leg of another partition was too late for its catalog, and so is this one
+        _end_superseded(results, plan, legs, leg)
+        raise _superseded(plan.run_id)
+    is_new = not ends
     try:
         if plan.catalog_kind != INGEST:  # passes hold the lease of their folder, and sweeps yield to them
             catalog = CatalogLease(results.store, plan.environment, plan.identity, clock)
@@ -147,26 +151,33 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: 
     return leg
 
 
-def supersede(results: Results, plan: Plan, clock: Clock) -> None:
-    """End a run that nobody must go on with, by legs that do nothing; RunIsActive if one of its legs is alive."""
+def supersede(results: Results, plan: Plan, clock: Clock, *, is_given_up: bool = False) -> None:
+    """End a run that nobody must go on with, by legs that do nothing; RunIsActive if one of its legs is alive.
+
+    One that a person has given up says no more what its catalog lists.
+    """
     settle_last_legs(results, plan, clock)
     for legs in legs_of(results.store, plan, clock):
-        _end_superseded(results, plan, legs, _take_next(legs, {}))
+        _end_superseded(results, plan, legs, _take_next(legs, {}), is_given_up=is_given_up)
 
 
 def _take_next(legs: Legs, facts: Row) -> int:
     last = legs.last_ended()
     if (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
-        raise ResultsError(f"Run {legs.name} was superseded by another run of its catalog: verify the catalog.")
+        raise _superseded(legs.name)
     leg = legs.after(last)  # no later one: a rival may have taken this number meanwhile
     legs.take(leg, facts)
     return leg
 
 
-def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+def _superseded(run_id: str) -> ResultsError:
+    return ResultsError(f"Run {run_id} was superseded by another run of its catalog: verify the catalog.")
+
+
+def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int, *, is_given_up: bool = False) -> None:
     settle_legs_before(results, plan, legs.clock, leg)
     facts: Row = dict.fromkeys(("started_at", "finished_at"), legs.clock())
-    settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts)
+    settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
     note_leg(results, plan)
 
 

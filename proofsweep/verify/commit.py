@@ -19,16 +19,17 @@ from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal, segments_of
-from proofsweep.store.lease import Legs
+from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal
+from proofsweep.store.lease import Legs, receipts_of
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.objects import delete_all
 from proofsweep.store.parts import SCHEMAS, Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
-from proofsweep.store.runs import IndexedRuns
+from proofsweep.store.runs import IndexedRuns, RunRecord, has_begun_leg
 
 ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 PART_SECONDS = 1_800  # bounds the number of segments in a journal
+_LOOKED_AT = 10  # of the last entries of the ledger, whose legs may lack their row in `runs`
 _KINDS = ["outcome", "verdict", "reason"]
 OF_GROUP = [*_KINDS, "audio"]
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
@@ -83,11 +84,28 @@ def record_leg(results: Results, plan: AnyRun, legs: Legs, leg: int) -> None:
 
 
 def record_ended_legs(results: Results, index: IndexedRuns) -> None:
-    """Append the entry of each ended leg that has none: its process was killed after the receipt, or is about to."""
-    for run in index.records.values():
-        for leg in run.legs:
-            if leg.entry is None:
-                record_leg(results, run.plan, Legs(results.store, run.plan.run_id), leg.leg)
+    """See that each leg that has ended has its entry and its row in `runs`: its process may have been killed before.
+
+    Of the legs that have an entry, the last ones are looked at: whoever begins next does so.
+    """
+    runs = list(index.records.values())
+    ended = [(run.plan, leg) for run in runs for leg in run.legs]
+    recent = [(plan, leg.leg) for plan, leg in ended if leg.entry and leg.entry > index.entries_to - _LOOKED_AT]
+    folders = {layout.table_folder("runs", plan.run_date) for plan, _ in recent}
+    written = {name for folder in folders for name in results.store.names(folder)}
+    lacking = [each for each in recent if layout.runs_name(each[0].run_id, each[0].run_date, each[1]) not in written]
+    lacking += [(plan, leg.leg) for plan, leg in ended if leg.entry is None]
+    lacking += [(run.plan, leg) for run in runs for leg in _ended_since(results, run)]
+    for plan, number in lacking:
+        record_leg(results, plan, Legs(results.store, plan.run_id), number)
+
+
+def _ended_since(results: Results, run: RunRecord) -> list[int]:
+    """Return the legs of a run that have ended, and of which the index knows nothing: they have no entry."""
+    if run.is_over or not has_begun_leg(results.store, run):
+        return []
+    known, receipts = {leg.leg for leg in run.legs}, receipts_of(results.store, run.plan)
+    return [leg for leg, receipt in receipts.items() if receipt is not None and leg not in known]
 
 
 class LegParts:
@@ -99,11 +117,12 @@ class LegParts:
     it dead: the other finds its next number taken, and can publish nothing more.
     """
 
-    def __init__(self, results: Results, run: AnyRun, leg: int) -> None:
+    def __init__(self, results: Results, run: AnyRun, leg: int, journal: Journal | None = None) -> None:
+        """Take the journal of the leg's own process: what it has written it need not learn from a listing."""
         self.parts: dict[str, list[Part]] = {run.table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
         self.results, self.run, self.leg = results, run, leg
-        self._journal = layout.journal_folder(run.run_id, leg)
+        self._folder, self._own = layout.journal_folder(run.run_id, leg), journal or Journal(results, run.run_id, leg)
 
     @classmethod
     def found(cls, results: Results, run: AnyRun, leg: int) -> "LegParts":
@@ -115,30 +134,32 @@ class LegParts:
                 parts._note(each, *results.marked_part(name))
         return parts
 
-    def publish(self, journal: Journal) -> None:
+    def publish(self) -> None:
         """Publish what this process has journalled, exchanges first, and delete it from the journal.
 
         Only the process of the leg does this, from one thread. RunIsActive if another process has closed the leg.
         """
-        last = journal.last_segments()
+        journal = self._own
+        written = {table: journal.segments(table) for table in self.parts}
         for table in reversed(self.parts):
-            while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last[table]})):
+            last = max((segment.number for segment in written[table]), default=0)
+            while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last})):
                 pass
             if self._marks[table].is_closing:
                 raise RunIsActive(f"Leg {self.leg} of run {self.run.run_id} was taken over by another process.")
-        store = self.results.store
         for table, mark in self._marks.items():
-            found = segments_of(store, self._journal, table)
-            delete_all(store, [each.name for each in found if each.number <= mark.journal.get(each.writer, 0)])
+            published = mark.journal.get(journal.writer, 0)
+            delete_all(self.results.store, [each.name for each in written[table] if each.number <= published])
+            journal.forget(table, published)
 
-    def publish_as_it_grows(self, journal: Journal, stop: StopSwitch, over: Event) -> None:
+    def publish_as_it_grows(self, stop: StopSwitch, over: Event) -> None:
         """Publish whenever so many rows wait, or for so long, until `over` is set."""
-        published_at = monotonic()
+        published_at, written = monotonic(), self._own.written
         while not over.wait(FLUSH_SECONDS):
-            waiting = (journal.written[table] - sum(part.rows for part in had) for table, had in self.parts.items())
+            waiting = (written[table] - sum(part.rows for part in had) for table, had in self.parts.items())
             if max(waiting) >= ROWS_PER_PART or monotonic() - published_at >= PART_SECONDS:
                 try:
-                    self.publish(journal)
+                    self.publish()
                     published_at = monotonic()
                 except RunIsActive as lost:
                     stop.pull(RunMustStop(lost.message, ended_by=EndedBy.ERROR))
@@ -166,7 +187,8 @@ class LegParts:
             is_chosen = through is None or segment.number <= through.get(segment.writer, 0)
             return is_chosen and segment.number > had.get(segment.writer, 0)
 
-        found = read_journal(self.results.store, self._journal, table, choice=is_left)
+        own = self._own.segments(table)
+        found = read_journal(self.results.store, self._folder, table, choice=is_left, known=own)
         if not found and through is not None:
             return True
         rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])

@@ -22,14 +22,13 @@ from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.latest import Latest
 from proofsweep.store.listings import Listing
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import ANSWERED
+from proofsweep.store.tables import ANSWERED, NEWEST_LAST
 
 _PIECE_BYTES = 1024 * 1024
 _MOST_READ = 50  # files that are compared byte by byte: as many that are the same show that the catalog was copied
 _FEW_ITEMS = 1_000  # whose rows are read by their IDs: a pass over a watched folder does not read those of all others
 _OF_PLACE = ["item_id", "audio", "audio_version"]
-_OF_ORDER = ["entry", "finished_at", "manifest_row"]
-_OF_AUDIO = [*_OF_PLACE, *_OF_ORDER, "audio_bytes", "audio_sha256", "outcome", "run_id"]
+_OF_AUDIO = [*_OF_PLACE, *NEWEST_LAST, "audio_bytes", "audio_sha256", "outcome"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ class EarlierPlaces:
         if not tables:
             return {}
         newest_last = pa.concat_tables(tables, promote_options="default")
-        newest_last = newest_last.sort_by([(name, "ascending") for name in _OF_ORDER])
+        newest_last = newest_last.sort_by([(name, "ascending") for name in NEWEST_LAST])
         newest: dict[tuple[str, bool], Row] = {}
         for row in newest_last.to_pylist():
             newest[str(row["item_id"]), row["outcome"] in ANSWERED] = row

@@ -12,7 +12,7 @@ from proofsweep.client.scheduler import LaneStatus
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
-from proofsweep.config.threads import Event, StopSwitch, background_thread, monotonic, sleep
+from proofsweep.config.threads import Event, StopSwitch, background_thread, monotonic, sleep, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
@@ -148,12 +148,12 @@ class Heartbeat:
 
 
 @contextmanager
-def kept_alive(heartbeat: Heartbeat, parts: LegParts, journal: Journal) -> Iterator[None]:
+def kept_alive(heartbeat: Heartbeat, parts: LegParts) -> Iterator[None]:
     """Keep a leg alive for the work inside, and publish what its journal has as it grows."""
     stop = heartbeat.stop
     with (
         background_thread("heartbeat", heartbeat.keep, stop.pull),
-        background_thread("commit", partial(parts.publish_as_it_grows, journal, stop), stop.pull),
+        background_thread("commit", partial(parts.publish_as_it_grows, stop), stop.pull),
     ):
         try:
             yield
@@ -196,10 +196,11 @@ class Leg:
         partition, is_ingest = plan.partition_of_leg(number), plan.catalog_kind == INGEST
         root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
         self.completed = CompletedRows(results, plan, partition)
-        self.parts = LegParts(results, plan, number)
-        self.budget = Budget(bounds, service.partner.for_probes(), service.stop, service.clock, QUOTA_PROBE_SECONDS)
+        journal = Journal(results, plan.run_id, number)
+        self.parts = LegParts(results, plan, number, journal)
+        self.budget = Budget(bounds, service.partner.for_probes(), service.stop, utc_now, QUOTA_PROBE_SECONDS)
         self.trail = AuditTrail(
-            journal=Journal(results, plan.run_id, number),
+            journal=journal,
             budget=self.budget,
             unattributed=service.unattributed,
             completed=self.completed,
@@ -220,7 +221,7 @@ class Leg:
             outage_seconds=service.retry.breaker_seconds,
         )
         self.heartbeat = Heartbeat(
-            legs=legs_of(results.store, plan, service.clock)[partition],
+            legs=legs_of(results.store, plan)[partition],
             leg=number,
             flush=self.trail.flush,
             budget=self.budget,

@@ -15,6 +15,7 @@ from itertools import tee
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket, one_line, resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
+from proofsweep.config.threads import monotonic
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
@@ -29,7 +30,6 @@ from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
 from proofsweep.store.lease import CatalogLease
-from proofsweep.store.ledger import Ledger
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -159,18 +159,19 @@ class Planner:
         `may_begin` is called when the catalog is read and counted. If it raises, or the catalog cannot be read
         (CatalogError) or is worked on (RunIsActive), nothing was written.
         """
-        identity, now, store = self.identity_of(listing), self.clock(), self.results.store
+        identity, began, store = self.identity_of(listing), monotonic(), self.results.store
         term = None if listing.kind == INGEST else CatalogLease(store, self.service.environment, identity).last_ended()
-        after_entry = Ledger(store).newest()
-        run_id, survey, items = run_id or new_run_id(now, secrets.token_hex(3)), Survey(), Listing()
+        survey, items = Survey(), Listing()
         for item in self.items(listing):
             survey.note(item)
             items.add(item)
         self._refuse_hopeless(survey, listing)
         may_begin()
+        created_at = self.clock() - timedelta(seconds=monotonic() - began)  # before this call, no clock may be known
+        run_id = run_id or new_run_id(created_at, secrets.token_hex(3))
         plan = Plan(
             run_id=run_id,
-            created_at=now.isoformat(),
+            created_at=created_at.isoformat(),
             environment=self.service.environment,
             base_url=self.service.base_url,
             catalog=listing.location,
@@ -191,7 +192,6 @@ class Planner:
             selection=selection.text,
             catalog_identity=identity,
             catalog_term=term,
-            after_entry=after_entry,
             partitions=1 if survey.items <= runs.SMALL_RUN_ITEMS else partitions,
         )
         items.write(self.results, run_id, "items", plan.batch_items)

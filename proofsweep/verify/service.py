@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from secrets import token_hex
 from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -20,26 +21,30 @@ from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.service_clock import ServiceClock
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.config.logs import LogEvent, log
+from proofsweep.config.notices import say
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.config.threads import Future, Semaphore, StopSwitch, ThreadPoolExecutor, get_ident
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
+from proofsweep.domain.models import HealthResponse
+from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import reset_clause
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 from proofsweep.verify.budget import CALLS_TO_BEGIN
-from proofsweep.verify.item import Clock
 
 _AHEAD = 8  # items whose files are opened before the service lets their first call go
 # What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
 # Measured: 3 for each with local files, no download and 20 workers.
 _FILES_OF_A_WORKER = 4
 _FILES_OF_THE_PROCESS = 64  # all else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker
+_CLOCKS_DIFFER_SECONDS = 60.0  # from which on a person is told
 _ATTEMPTS = 2  # of a call that examines; one lost connection is no answer, and a person waits for the result
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -131,7 +136,7 @@ class Service:
         key: KeySource,
         *,
         proxies: Proxies,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> None:
         self.settings, self.pace, self.retry, self.clock = settings, pace, retry, clock
         self.key = CurrentKey(key)
@@ -139,7 +144,11 @@ class Service:
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
         self.files = Files()
         self.transport = transport.Transport(
-            timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies, on_silence=self._log_silence
+            timeouts,
+            user_agent=f"proofsweep/{__version__}",
+            proxies=proxies,
+            clock=clock,
+            on_silence=self._log_silence,
         )
         self.workers = Workers(workers_that_fit(pace.workers))
         self.dispatcher = Dispatcher(
@@ -156,11 +165,22 @@ class Service:
             record_unattributed=self.unattributed.append,
         )
         self.partner = Partner(Session(context, self.unattributed.append, retry))
+        self._health: HealthResponse | None = None
         self._status: ServiceStatus | None = None
 
     @property
     def key_fingerprint(self) -> str:
         return fingerprint(self.key.current)
+
+    def asked_clock(self) -> datetime:
+        """Return the service's time, and ask for it if nothing is known; this machine's without an answer."""
+        if not self.clock.is_known and self._health is None:
+            with suppress(ProofsweepError):  # who works with the service finds out what is wrong with it
+                self._health = self.partner.with_attempts(1).health()
+        return self.clock()
+
+    def new_run_id(self) -> str:
+        return new_run_id(self.asked_clock(), token_hex(3))
 
     def status(self) -> ServiceStatus:
         """Ask GET /health and GET /partner/usage, once; one keyed call. A leg can work without knowing the quota.
@@ -169,7 +189,8 @@ class Service:
         """
         if self._status is None:
             brief = self.partner.with_attempts(_ATTEMPTS)
-            health = _asked(brief, Partner.health)
+            health = self._health or _asked(brief, Partner.health)
+            _say_if_clock_differs(self.clock.behind_seconds)
             if health.ok is False:
                 not_well = f"The service at {brief.base_url} says that it is not well (GET /health: ok is false)."
                 raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
@@ -248,6 +269,14 @@ class Service:
     def _log_silence(self) -> None:
         most_seconds = min(transport.FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
         log(LogEvent.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
+
+
+def _say_if_clock_differs(behind_seconds: float) -> None:
+    if abs(behind_seconds) > _CLOCKS_DIFFER_SECONDS:
+        log(LogEvent.CLOCK_DIFFERS, behind_seconds=round(behind_seconds))
+        how = "behind" if behind_seconds > 0 else "ahead of"
+        differs = f"this machine's clock is {abs(behind_seconds):,.0f} s {how} the service's"
+        say(f"{differs}, which counts in all that is stored")
 
 
 def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:

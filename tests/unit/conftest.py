@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from proofsweep.client import circuit_breaker
 from proofsweep.client.client import Partner
+from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.config.threads import StopSwitch
@@ -48,7 +49,7 @@ def opened(service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> Iterato
         TimeoutSettings(),
         lambda: SecretStr("pk_test"),
         proxies=Proxies({}),
-        clock=lambda: NOW,
+        clock=ServiceClock(lambda: NOW),
     )
     yield opened
     opened.close()

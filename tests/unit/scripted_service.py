@@ -55,6 +55,7 @@ class ScriptedService(Transport):
         on_call: told of each call before it is answered.
         on_answer: told of each call when its body was taken.
         download: gives the pieces of a download, whose size is not announced.
+        clock: tells when an exchange begins.
         slot_pieces: a form POST is answered after so many pieces of its body; None for the whole of it.
     """
 
@@ -62,6 +63,7 @@ class ScriptedService(Transport):
         """Begin with an empty script."""
         super().__init__(TimeoutSettings(), user_agent="test", proxies=Proxies({}), tls=_NO_SOCKET)
         self.reached.set()
+        self.clock: Callable[[], datetime] = lambda: NOW
         self.script: defaultdict[Call, list[Scripted]] = defaultdict(list)
         self.usual = {
             Call.UPLOADS: SLOT,
@@ -113,7 +115,7 @@ class ScriptedService(Transport):
         return Exchange(
             call=request.call,
             attempt=attempt,
-            started_at=NOW,
+            started_at=self.clock(),
             elapsed_ms=1.0,
             headers=headers,
             status=answer.status,

@@ -111,12 +111,12 @@ BREAKS: Sequence[Break] = (
         name="what a flush could not write is lost",
         module="proofsweep.store.journal",
         old=(
-            "            self.results.store.create(name, sink.getvalue().to_pybytes())\n"
+            "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())\n"
             "            del self._taken[table]"
         ),
         new=(
             "            del self._taken[table]\n"
-            "            self.results.store.create(name, sink.getvalue().to_pybytes())"
+            "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())"
         ),
         level="store",
         seed=55,
@@ -172,8 +172,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="no leg of another run is alive",
         module="proofsweep.store.lease",
-        old="if legs.name != own_run and (last := legs.last()) and legs.is_held(last):",
-        new="if legs.name == own_run and (last := legs.last()) and legs.is_held(last):",
+        old="if (last := legs.last()) and legs.is_held(last):",
+        new="if (last := legs.last()) and last < 0:",
         level="two",
         seed=5,
         check="last_night",
@@ -546,6 +546,24 @@ BREAKS: Sequence[Break] = (
         level="quiet",
         seed=1,
         check="answers",
+    ),
+    Break(
+        name="the first answer of a file counts as its newest",
+        module="proofsweep.store.latest",
+        old='[(each, "ascending") for each in NEWEST_LAST]',
+        new='[(each, "descending") for each in NEWEST_LAST]',
+        level="kills",
+        seed=1,
+        check="latest",
+    ),
+    Break(
+        name="the clock of the machine is believed",
+        module="proofsweep.client.service_clock",
+        old="            if low - self._high > _ASTRAY_SECONDS",
+        new="            if low < math.inf:\n                return\n            if low - self._high > _ASTRAY_SECONDS",
+        level="clocks",
+        seed=18,
+        check="superseded",
     ),
 )
 

@@ -253,8 +253,7 @@ class Checks:
         tries = sum(each["call"] == "uploads" and each["attempt"] == 1 for each in own)
         if tries < _TRIES:
             return f"it was tried {tries} times"
-        served = [found for each in of_leg if (found := self.served.get(each["request_id"] or ""))]
-        skew = served[0].by.skew if served else 0.0
+        skew = self.night.partner.seconds_ahead
         failed = [each for each in own if each["failure"] is not None or each["status"] >= HTTPStatus.BAD_REQUEST]
         times = [(each["call"], each["started_at"].timestamp() - EPOCH - skew) for each in failed]
         is_outage = any(self.night.partner.was_away(call, at) for call, at in times)

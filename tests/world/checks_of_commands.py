@@ -58,7 +58,7 @@ class _ChecksOfCommands:
     # --- Bounds
 
     def windows(self) -> Iterator[str]:
-        """No file begins after the window has closed, by the clock of the process; one in flight may wait its turn."""
+        """No file begins after the window has closed, by the clock of the machine; one in flight may wait its turn."""
         begun: dict[tuple[str, int], dict[int, datetime]] = defaultdict(dict)
         for row in self.checks.exchanges:
             if row["call"] == "uploads" and row["manifest_row"] is not None:
@@ -67,9 +67,10 @@ class _ChecksOfCommands:
         for row in self.checks.verdicts:
             if row["started_at"] is not None:
                 begun[row["run_id"], row["leg"]][row["manifest_row"]] = row["started_at"] + _TURN
-        for _, leg in self._legs():
+        for process, leg in self._legs():
+            ahead = timedelta(seconds=self.night.partner.seconds_ahead - process.skew)
             for number, at in begun[leg.run_id, leg.number].items():
-                if leg.bounds.closes_at is not None and at > leg.bounds.closes_at + _TURN:
+                if leg.bounds.closes_at is not None and at - ahead > leg.bounds.closes_at + _TURN:
                     yield f"{leg.run_id} leg {leg.number} row {number} began after {leg.bounds.closes_at}, at {at}"
 
     def calls_allowed(self) -> Iterator[str]:

@@ -248,7 +248,7 @@ class Commands:
         stopped = stop_run(app.results, plan.run_id, _STOP_SECONDS)
         if (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
             self.given_up.append(plan.run_id)
-            supersede(app.results, stopped.run.plan, utc_now)
+            supersede(app.results, stopped.run.plan, utc_now, is_given_up=True)
             done.states.append(str(EndedBy.SUPERSEDED))
 
     def _do(self, name: str, work: Callable[[App, Done], object]) -> Done:

@@ -98,13 +98,16 @@ class Disturbances:
             self.event("two creates pass", lambda: setattr(self.bucket, "lets_two_through", True))
 
     def _draw_clocks(self) -> None:
-        self.hosts = ["one", "two"]
+        """Draw how wrong clocks are: the partner's once, in the first night; if it tells none, the others are right."""
+        self.hosts, is_first = ["one", "two"], self.world.now == 0.0
         skews = {host: self.random.choice(_SKEWS) * self.random.choice((-1, 1)) for host in self.hosts}
-        self.event(f"clocks are {skews}", lambda: self.skews.update(skews))
-        skew = self.random.choice((0.0, 2.0, -90.0, 4_000.0))
-        self.event(f"the partner's clock is {skew} s ahead", lambda: setattr(self.partner, "skew", skew))
-        if self.random.random() < 0.2:
+        skew, has_date = self.random.choice((0.0, 2.0, -90.0, 4_000.0)), self.random.random() > 0.2
+        if is_first and has_date:
+            self.event(f"the partner's clock is {skew} s ahead", lambda: setattr(self.partner, "skew", skew))
+        elif is_first:
             self.event("answers have no date", lambda: setattr(self.partner, "tells_date", False))
+        if self.partner.tells_date:
+            self.event(f"clocks are {skews}", lambda: self.skews.update(skews))
 
     def _spell(self) -> tuple[float, float]:
         """Draw when something begins and ends, in seconds of the world."""

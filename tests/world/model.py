@@ -144,7 +144,7 @@ class Model:
         return Run(
             run_id=run_id,
             planned_at=planned_at,
-            clock_ahead=created_at - EPOCH - planned_at,
+            clock_ahead=created_at - EPOCH - planned_at - self.night.partner.seconds_ahead,
             plan=plan,
             items=items,
             listed={row["item_id"]: row for row in reversed(whole)},
@@ -207,9 +207,7 @@ class Model:
     def _told(self, row: Row, *, is_published: bool) -> Told:
         run = self.runs[row["run_id"]]
         served = self._served_at.get(row["verify_request_id"]) if row["outcome"] in ANSWERED else None
-        told = Told(row=row, run=run, at=0.0, is_published=is_published)
-        process = None if told.leg is None else told.leg.process
-        made_at = row["finished_at"].timestamp() - EPOCH - (0.0 if process is None else process.skew)
+        made_at = row["finished_at"].timestamp() - EPOCH - self.night.partner.seconds_ahead
         return Told(row=row, run=run, at=made_at if served is None else served, is_published=is_published)
 
     @cached_property
@@ -247,7 +245,7 @@ class Model:
         newest = Told.newest(told for told in of_bytes if told.row["audio_sha256"] == digest)
         if newest is None or since is None:
             return newest is None
-        return not since <= newest.row["finished_at"] <= until
+        return not since <= newest.row["answered_at"] <= until
 
     def was_laid_since(self, item: str, at: float) -> bool:
         return any(each.name == item and each.at > at for each in self.night.music.history)

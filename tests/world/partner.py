@@ -119,6 +119,11 @@ class Partner:
         self.slots: dict[str, _Slot] = {}
         self._tokens, self._filled_at, self._serial = burst, 0.0, 0
 
+    @property
+    def seconds_ahead(self) -> float:
+        """How far what processes write down by its clock is ahead of the true time."""
+        return self.skew if self.tells_date else 0.0
+
     def judge(self, digest: str, sidecar: str) -> Judgement:
         judgement = self.judgements.get((digest, sidecar))
         if judgement is None:

@@ -182,6 +182,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         open_catalog=open_catalog.open_catalog,
         plan=lambda _catalog, run_id: results.plan(run_id),
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
+        new_run_id=lambda: "20261122T120000Z_000aa",
     )
     kept = state.Records(context, state.FolderState.load(results.store, "watched"), disposal, {})
     files.put_back(f"{root}/in")

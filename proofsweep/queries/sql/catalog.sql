@@ -66,7 +66,9 @@ untagged AS MATERIALIZED (
     WHERE list_contains(getvariable('environments'), environment) AND tags IS NULL AND audio <> ''
 ),
 lent AS MATERIALIZED (  -- the tags of the same file in another catalog, as of a folder that a manifest lists too
-    SELECT untagged.environment, untagged.item_id, arg_max(other.tags, (other.entry, other.finished_at)) AS tags
+    SELECT
+        untagged.environment, untagged.item_id,
+        arg_max(other.tags, (other.answered_at, other.run_id, other.leg)) AS tags
     FROM store.newest AS other JOIN untagged USING (environment, audio)
     WHERE other.tags IS NOT NULL
     GROUP BY ALL
@@ -77,26 +79,26 @@ others AS MATERIALIZED (
 ),
 answered AS MATERIALIZED (
     SELECT
-        answer.environment, answer.item_id, answer.entry, answer.finished_at, answer.manifest_row, answer.outcome,
-        answer.audio_version, answer.sidecar, answer.sidecar_version
+        answer.environment, answer.item_id, answer.answered_at, answer.run_id, answer.leg, answer.manifest_row,
+        answer.outcome, answer.audio_version, answer.sidecar, answer.sidecar_version
     FROM store.answers AS answer
     SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
 ),
 instead AS MATERIALIZED (
     SELECT
-        others.*, answered.finished_at AS answered_at, answered.audio_version AS answered_audio_version,
+        others.* REPLACE (answered.answered_at AS answered_at), answered.audio_version AS answered_audio_version,
         answered.sidecar AS answered_sidecar, answered.sidecar_version AS answered_sidecar_version
     FROM others LEFT JOIN answered ON (answered.item_id, answered.environment) = (others.item_id, others.environment)
     WHERE answered.item_id IS NULL OR (
-        (others.entry, others.finished_at, others.manifest_row)
-            > (answered.entry, answered.finished_at, answered.manifest_row)
+        (others.answered_at, others.run_id, others.leg, others.manifest_row)
+            > (answered.answered_at, answered.run_id, answered.leg, answered.manifest_row)
         AND (others.outcome = 'ineligible' OR answered.outcome = 'accepted')
     )
 ),
 standing AS NOT MATERIALIZED (  -- each item as it stands now: by its newest answer, unless it is ineligible since then,
     -- or was accepted and failed since then. What was rejected stays rejected when a later attempt fails.
     SELECT
-        answer.*, finished_at AS answered_at, audio_version AS answered_audio_version,
+        answer.*, audio_version AS answered_audio_version,
         sidecar AS answered_sidecar, sidecar_version AS answered_sidecar_version
     FROM store.answers AS answer
     ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)

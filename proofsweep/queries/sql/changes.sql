@@ -93,7 +93,7 @@ states AS (
     FROM told AS found
     QUALIFY row_number() OVER (
         PARTITION BY at_run, found.environment, found.item_id, is_now
-        ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC
+        ORDER BY outcome = 'failed', coalesce(answered_at, finished_at) DESC, run_id DESC, leg DESC, manifest_row DESC
     ) = 1
 ),
 by_item AS (

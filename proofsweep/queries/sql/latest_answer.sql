@@ -2,7 +2,7 @@
 -- how `catalog` has it: it may be gone, or ineligible since; null if its catalog is retired.
 SELECT * /* tag columns */
 FROM (
-    SELECT answer.* EXCLUDE (entry) REPLACE (coalesce(catalog.tags, answer.tags) AS tags), state
+    SELECT answer.* REPLACE (coalesce(catalog.tags, answer.tags) AS tags), state
     FROM store.answers AS answer
     LEFT JOIN catalog ON (catalog.environment, catalog.item_id) = (answer.environment, answer.item_id)
 )

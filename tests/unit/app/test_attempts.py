@@ -13,12 +13,13 @@ from proofsweep.app import App
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
-from proofsweep.store.lease import Legs
+from proofsweep.store.lease import CatalogLease, Legs, receipts_of
+from proofsweep.store.parts import Results
 from proofsweep.verify import attempt
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.leg import Leg
@@ -277,9 +278,10 @@ def test_a_run_is_found_with_its_catalog_or_without_and_not_with_another(
 
 
 def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
-    settings: Settings, config: str, catalog: str, begun: Plan
+    settings: Settings, config: str, catalog: str, begun: Plan, service: ScriptedService
 ) -> None:
     """It is not sent again; one whose rest was answered in part goes on."""
+    service.clock = utc_now
     later = copied(settings, begun, 0)
     verify(config, later, Bounds(max_calls=5))
     in_part = App(settings).run_to_resume(catalog)
@@ -303,6 +305,30 @@ def test_rows_of_a_killed_leg_count_though_the_next_one_died_before_it_settled_i
     status = describe_run(results, plan.run_id)
 
     assert (status.remaining, status.unpublished) == (plan.items - 1, 1)
+
+
+def test_all_partitions_of_a_run_are_superseded_together(settings: Settings, catalog: str) -> None:
+    """One that comes to its catalog later than another finds it free, and must not go on alone."""
+    results, plan = App(settings).results, App(settings).plan(catalog)
+    plan = replace(plan, partitions=2)
+    supersede_one(results, plan)
+
+    with pytest.raises(ResultsError, match="was superseded by another run of its catalog"):
+        attempt.open_leg(results, plan, utc_now, {}, 1)
+
+    ends = [(receipt or {})["ended_by"] for receipt in receipts_of(results.store, plan).values()]
+    assert ends == ["superseded", "superseded"]
+
+
+def supersede_one(results: Results, plan: Plan) -> None:
+    """Let the first partition of a run begin while another run of its catalog is worked on, which then ends."""
+    rival = replace(plan, run_id="20261120T120000Z_000bb", partitions=1)
+    results.write_plan(rival)
+    Legs(results.store, rival.run_id).take(1)
+    CatalogLease(results.store, plan.environment, plan.identity).take(rival, 1)
+    with pytest.raises(RunIsActive):
+        attempt.open_leg(results, plan, utc_now, {}, 0)
+    Legs(results.store, rival.run_id).write_receipt(1, {"ended_by": "complete"})
 
 
 @pytest.mark.parametrize("has_parts", [False, True])

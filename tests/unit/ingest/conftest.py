@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from secrets import token_hex
 from zlib import crc32
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from proofsweep.config.sections import CatalogSettings, IngestSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder
 from proofsweep.ingest.rules import Disposition, PastAnswer
@@ -94,6 +95,7 @@ class Watched:
             open_catalog=self._open,
             plan=self._plan,
             clock=lambda: self.now,
+            new_run_id=lambda: new_run_id(self.now, token_hex(3)),
             rest=self._rest,
             is_stopped=lambda: self.is_stopped,
         )

@@ -94,16 +94,15 @@ def test_what_a_killed_leg_has_published_does_not_wait(results: Results) -> None
     results.write_plan(plan)
     Legs(results.store, plan.run_id).take(1)
     journal = Journal(results, plan.run_id, 1, "w")
-    parts = LegParts(
-        Results(BreakingStore(Path(results.store.url), writes_left=2)), plan, 1
-    )  # both parts, and no deletion
+    breaking = BreakingStore(Path(results.store.url), writes_left=2)  # both parts, and no deletion
+    parts = LegParts(Results(breaking), plan, 1, journal)
     for row in (0, 1):
         trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
         journal.add(verdict(plan, 1, row), [trail])
         journal.flush()
         if row == 0:
             with pytest.raises(ResultsError, match="broke off"):
-                parts.publish(journal)
+                parts.publish()
     let_holder_die(results, plan, 1)
 
     run = describe_run(results, plan.run_id)

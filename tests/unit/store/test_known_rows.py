@@ -14,13 +14,12 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import AcceptedItem, AnswerTimes, PastAnswers, are_known_since
 from proofsweep.store.latest import refresh
 from proofsweep.store.lease import Legs
-from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
-NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2, after_entry=minute) for minute in range(3))
+NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2) for minute in range(3))
 
 
 @pytest.fixture
@@ -53,21 +52,24 @@ def test_only_other_runs_since_the_plan_answer_for_a_run(
     assert are_known_since(three_runs, run, items) is are_known
 
 
-def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
-    """What it said is older than each run that was planned after it had ended, and than their answers."""
-    ahead, later, again = (plan_of_run(f"{day}T120000Z_000aa") for day in (20300101, 20261122, 20261123))
-    end_leg(results, ahead, [answered(ahead, 0, "a", audio_version="v1")])
-    stopped = plan_of_run("20261121T120000Z_000aa", 2, after_entry=Ledger(results.store).newest())
-    end_leg(results, later, [answered(later, 0, "b")])
-    answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
+def test_what_was_answered_before_a_plan_is_not_known_since(results: Results) -> None:
+    """However late its leg is settled; a later attempt that failed answers nothing."""
+    early, late = plan_of_run("20261119T120000Z_000aa", 2), plan_of_run("20261121T120000Z_000aa")
+    end_leg(results, late, [answered(late, 0, "b", "failed")])
+    end_leg(results, early, [answered(early, 0, "a"), answered(early, 1, "b")])
+    end_leg(results, late, [answered(late, 0, "c")], leg=2)
 
-    assert not are_known_since(results, stopped, ["a"])
-    assert are_known_since(results, stopped, ["b"])
-    assert str(answered_at("a", "v1", None)).startswith("2030")
+    assert not are_known_since(results, NOTED, ["a"])
+    assert not are_known_since(results, NOTED, ["b"])
+    assert are_known_since(results, NOTED, ["c"])
 
-    end_leg(results, again, [answered(again, 0, "a", audio_version="v1")])
 
-    assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-23")
+def test_the_newest_time_counts_in_whatever_order_legs_end(results: Results) -> None:
+    early, late = plan_of_run("20261119T120000Z_000aa"), plan_of_run("20261121T120000Z_000aa")
+    end_leg(results, late, [answered(late, 0, "a", audio_version="v1")])
+    end_leg(results, early, [answered(early, 0, "a", audio_version="v1")])
+
+    assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-21")
 
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -74,22 +75,38 @@ def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, mon
     assert all((row["tags"] is not None) == ((row["item_id"], row["environment"]) in tagged) for row in grown)
 
 
-def test_the_ledger_orders_whatever_the_clocks_say(results: Results) -> None:
-    """A leg that has no entry yet is newer than all that have one."""
-    end(results, "20300101T120000Z_000aa", ("a", "accepted"))
-    end(results, RUNS[0], ("a", "rejected"))
+def test_the_service_s_clock_orders_whenever_a_leg_ends(results: Results) -> None:
+    """A leg that ends later may have answered before; rows of one that was killed count as what they are."""
+    end(results, RUNS[1], ("a", "rejected"), ("b", "rejected"))
+    end(results, RUNS[0], ("a", "accepted"))
     refresh(results)
-    plan = plan_of_run(RUNS[1])
+    plan = plan_of_run(RUNS[2], items=2)
     results.write_plan(plan)
     Legs(results.store, plan.run_id).take(1)
     journal = Journal(results, plan.run_id, 1, "w")
-    journal.add(answered(plan, 0, "a", "accepted"), [])
+    before = datetime(2020, 1, 1, tzinfo=UTC)
+    journal.add(answered(plan, 0, "a", "accepted", answered_at=before), [])
+    journal.add(answered(plan, 1, "b", "accepted"), [])
     journal.flush()
 
-    assert newest(results) == [("a", "rejected", RUNS[0])]
-    found = Latest(results).answers("beta", ["a", "b"], ["outcome", "run_id", "part"])
-    assert found == {"a": {"outcome": "accepted", "run_id": plan.run_id, "part": None}}
-    assert Latest(results).whole_answers("beta", ["a", "b"]) == {}
+    assert newest(results) == [("a", "rejected", RUNS[1]), ("b", "rejected", RUNS[1])]
+    found = Latest(results).answers("beta", ["a", "b", "c"], ["outcome", "run_id"])
+    assert found == {
+        "a": {"outcome": "rejected", "run_id": RUNS[1]},
+        "b": {"outcome": "accepted", "run_id": plan.run_id},
+    }
+    assert list(Latest(results).whole_answers("beta", ["a", "b"])) == ["a"]
+
+
+def test_a_base_of_an_earlier_version_is_made_anew(results: Results) -> None:
+    """Its rows lack what orders them."""
+    end(results, RUNS[0], ("a", "accepted"))
+    results.store.create("_latest/000000009-00.json", b'{"through": 9, "files": []}')
+    assert list(Latest(results).answers("beta", ["a"], ["outcome"])) == ["a"]
+
+    refresh(results)
+
+    assert newest(results) == [("a", "accepted", RUNS[0])]
 
 
 @pytest.mark.parametrize("is_refreshed", [True, False])

@@ -318,6 +318,55 @@ def test_a_process_that_slept_before_it_took_a_catalog_does_not_join_in(store: S
         CatalogLease(slow, "beta", "/music").take(plan_of_run(run, 1), 1)
 
 
+class LaggingStore(FolderStore):
+    """A store whose listings stay as they were, as long as it is told so."""
+
+    listed: "list[str] | None" = None
+
+    def names(self, folder: str) -> list[str]:
+        """Tell the old listing once, and then the true one."""
+        listed, self.listed = self.listed, None
+        return super().names(folder) if listed is None else listed
+
+
+@pytest.fixture
+def lagging(store: Store) -> LaggingStore:
+    return LaggingStore(Path(store.url))
+
+
+def test_partitions_that_begin_together_do_not_take_each_other_for_another_run(
+    store: Store, catalog: CatalogLease, lagging: LaggingStore
+) -> None:
+    """One lists a term, which another leg of the run replaces and deletes before it is read."""
+    plan = replace(plan_of_run(B, 900), partitions=3)
+    for legs in legs_of(store, plan):
+        legs.take(legs.first)
+    catalog.take(plan, 1, "")
+    lagging.listed = store.names(catalog._folder)
+    catalog.take(plan, 2, "")
+
+    CatalogLease(lagging, "beta", "/music").take(plan, 3, "")
+
+    assert store.names(catalog._folder) == [f"{catalog._folder}/000000003.json"]
+
+
+def test_a_leg_knows_its_own_term_though_no_listing_has_it_yet(store: Store, catalog: CatalogLease) -> None:
+    """Else it would take the one before, of another run, for a newer one."""
+    catalog.take(plan_of_run(A, 1), 1)
+    end(store, A)
+    Legs(store, B).take(1)
+    before = store.names(catalog._folder)
+
+    class Late(LaggingStore):
+        def create(self, name: str, content: bytes) -> None:
+            super().create(name, content)
+            self.listed = before
+
+    CatalogLease(Late(Path(store.url)), "beta", "/music").take(plan_of_run(B, 1), 1)
+
+    assert store.names(catalog._folder) == [f"{catalog._folder}/000000002.json"]
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}"])
 def test_a_term_that_cannot_be_read_keeps_nobody_out(catalog: CatalogLease, content: bytes) -> None:
     """A catalog must not be locked for ever."""

@@ -5,12 +5,15 @@ from io import BytesIO
 import pyarrow.parquet as pq
 import pytest
 
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
-from proofsweep.store.listings import Listing, write_gone
+from proofsweep.store.listings import Listing, newest_listings, write_gone
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
+from proofsweep.verify.attempt import supersede
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import plan_of_run
@@ -51,6 +54,17 @@ def test_what_the_listing_before_had_is_gone(results: Results) -> None:
         write_gone(results, run_id, listing_of(items), environment, "/c/catalog.csv")
 
     assert [gone(results, run_id) for run_id in "xyz"] == [["c", "e"], [], []]
+
+
+def test_a_run_that_was_given_up_lists_nothing(results: Results) -> None:
+    """As of a wrong list; one whose rows another run has answered has listed its catalog all the same."""
+    listed, given_up = planned(results, FIRST, "abcd"), planned(results, SECOND, "z")
+    supersede(results, listed, utc_now)
+    supersede(results, given_up, utc_now, is_given_up=True)
+
+    found = newest_listings(RunIndex(results).refreshed().newest_first())
+
+    assert [run.plan.run_id for run in found.values()] == [FIRST]
 
 
 def test_a_damaged_listing_is_one_clear_line(results: Results) -> None:

@@ -3,7 +3,7 @@
 import io
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -140,6 +140,24 @@ def test_the_last_attempt_gives_ids_and_times() -> None:
     assert (refused["uploads_request_id"], refused["storage_request_id"]) == ("u2", "s-f2")
     assert (refused["verify_request_id"], refused["verify_ms"]) == (None, None)
     assert (refused["http_status"], refused["verify_attempts"]) == (400, 1)
+
+
+@pytest.mark.parametrize(
+    ("date", "answered_at"),
+    [
+        (None, NOON + timedelta(seconds=7)),  # when the answer was read
+        (NOON + timedelta(seconds=7), NOON + timedelta(seconds=7)),
+        (NOON + timedelta(seconds=3), NOON + timedelta(seconds=4)),  # the answer was long on its way
+        (NOON + timedelta(seconds=9), NOON + timedelta(seconds=9)),
+    ],
+)
+def test_an_answer_has_the_time_at_which_the_service_gave_it(date: datetime | None, answered_at: datetime) -> None:
+    """A row without one has the time at which it ended."""
+    headers = AnswerHeaders(partner_date=date)
+    verify = left_behind.exchange(Call.VERIFY, started_at=NOON, elapsed_ms=7_000.0, headers=headers)
+
+    assert written(answered(), verify)["answered_at"] == answered_at
+    assert written(TIMED_OUT, verify)["answered_at"] == NOON
 
 
 @pytest.mark.parametrize("read", [None, replace(READ, sha256=None)])

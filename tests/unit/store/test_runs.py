@@ -51,7 +51,7 @@ def test_a_store_without_an_index_is_read_as_it_is_and_indexed(results: Results)
     second = index_of(results).refreshed()
 
     assert remaining(first) == remaining(second) == dict.fromkeys(RUNS[:3], 0)
-    assert second.complete_to == RUNS[2]
+    assert second.complete_to == "20261027T120000Z"  # a run may still be planned whose ID is a week older
 
 
 def test_a_retired_catalog_counts_only_with_later_runs(results: Results) -> None:

@@ -20,7 +20,7 @@ grade_json:string interpretation_json:string embedded_credential_json:string pub
 uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
 answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
 upload_ms:double verify_ms:double tags:string sidecar_version:string
-relative_path:string manifest_line:string answered_by_run:string
+relative_path:string manifest_line:string answered_by_run:string answered_at:timestamp
 """
 EXCHANGES = """
 run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started_at:timestamp! elapsed_ms:double!

@@ -236,19 +236,20 @@ class OwnProcess:
     def __call__(self, results: Results) -> None:
         process: Process = results.store.process  # type: ignore[attr-defined]
         process.is_free = True
-        journal, parts = Journal(results, PLAN.run_id, 1, "w"), LegParts(results, PLAN, 1)
+        journal = Journal(results, PLAN.run_id, 1, "w")
+        parts = LegParts(results, PLAN, 1, journal)
         for row in range(self.published + self.journalled):
             journal.add(_row(row), [_row(row)])
             journal.flush()
             if row + 1 == self.published:
-                parts.publish(journal)
+                parts.publish()
         process.is_free = False
         for row, act in enumerate(self.does.split(), self.published + self.journalled):
             if act == "flush":
                 journal.add(_row(row), [_row(row)])
                 _twice(journal.flush)
             elif act == "publish":
-                _twice(partial(parts.publish, journal))
+                _twice(parts.publish)
             else:
                 settle_leg(parts, Legs(results.store, PLAN.run_id, lambda: NOW), EndedBy.COMPLETE, {})
 

@@ -18,6 +18,7 @@ from proofsweep.store.journal import CompletedRows
 from proofsweep.store.lease import LegProgress, together
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
 from proofsweep.verify import attempt
 from proofsweep.verify.attempt import (
     leg_session,
@@ -227,11 +228,17 @@ def test_all_dead_legs_are_settled_in_order(run: Run) -> None:
     ]
 
 
-def test_an_entry_that_is_missing_comes_before_that_of_the_leg(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process was killed after the last receipt of a run: nobody goes on with it, and its answers are older."""
+@pytest.mark.parametrize("is_indexed", [True, False])
+@pytest.mark.parametrize("killed_at", [(Ledger, "append"), (layout, "runs_name")], ids=["entry", "row"])
+def test_the_entry_and_the_row_of_a_killed_leg_come_before_those_of_the_next(
+    run: Run, monkeypatch: pytest.MonkeyPatch, killed_at: tuple[object, str], *, is_indexed: bool
+) -> None:
+    """A process was killed after the last receipt of a run, with which nobody goes on; the index may know its begin."""
     whole = audited_store.planned(run.results, "20201103T120000Z_000aa", "q")
+    if is_indexed:
+        RunIndex(run.results).refreshed()
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "append", _killed)
+        patched.setattr(*killed_at, _killed)
         with pytest.raises(KeyboardInterrupt):
             audited_store.end_leg(run.results, whole, "q", [0])
 

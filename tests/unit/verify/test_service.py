@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from proofsweep.config.sections import RetrySettings
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import StopSwitch, monotonic
 from proofsweep.domain.errors import ConfigError, ProofsweepError, RunMustStop
 from proofsweep.domain.exchanges import Call, Failure
 from proofsweep.verify.service import Service, ServiceStatus, Workers, workers_that_fit
@@ -34,6 +34,23 @@ def test_a_healthy_service_tells_its_version_and_the_quota(opened: Service, serv
     assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
     assert opened.usable() is opened.status() is status
     assert service.calls == [exchange.call for exchange in opened.unattributed] == [Call.HEALTH, Call.USAGE]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(30.0, ""), (3_600.0, "3,600 s behind the service's"), (-86_400.0, "86,400 s ahead of the service's")],
+)
+def test_a_clock_that_differs_by_more_than_a_minute_is_told_once(
+    opened: Service, capsys: pytest.CaptureFixture[str], seconds: float, told: str
+) -> None:
+    moment = monotonic()
+    opened.clock.note(NOW + timedelta(seconds=seconds), moment, moment + 1.0)
+
+    opened.status()
+    opened.status()
+
+    line = f"proofsweep: this machine's clock is {told}, which counts in all that is stored\n"
+    assert capsys.readouterr().err == (line if told else "")
 
 
 @pytest.mark.parametrize(

@@ -69,14 +69,15 @@ def test_what_is_in_the_journal_alone_becomes_the_closing_parts(results: Results
 
 def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """What a part has goes from the journal; an empty journal gives no part but the closing one."""
-    journal, parts = Journal(results, plan.run_id, 1, "w"), LegParts(results, plan, 1)
+    journal = Journal(results, plan.run_id, 1, "w")
+    parts = LegParts(results, plan, 1, journal)
     for row in (2, 0, 1):
         trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
         journal.add(verdict(plan, 1, row), [trail])
         journal.flush()
         if row != 0:
-            parts.publish(journal)
-            parts.publish(journal)
+            parts.publish()
+            parts.publish()
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
     settle_leg(parts, new_leg.legs(plan), EndedBy.COMPLETE, {})
@@ -97,7 +98,7 @@ def test_so_many_rows_are_published_beside_the_work(
     if is_closed:
         settled(results, plan, EndedBy.KILLED)
 
-    with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.trail.journal, leg.stop)):
+    with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.stop)):
         for row in (1, 2):
             leg.trail.journal.add(verdict(plan, 1, row), [])
             leg.trail.journal.flush()

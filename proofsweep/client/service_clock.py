@@ -1,0 +1,54 @@
+"""The service's clock, as one process knows it: so what several machines write down has one order.
+
+Each answer has a `Date`, in whole seconds. The service wrote it after the request was sent and before the answer was
+read; so each exchange bounds the difference of its clock to this process's monotonic one, and all of them together
+leave a fraction of a second (as Cristian's algorithm and NTP do).
+"""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from proofsweep.config.threads import Lock, monotonic, utc_now
+
+_DATE_SECONDS = 1.0  # a `Date` says no less
+_ASTRAY_SECONDS = 5.0  # bounds that contradict each other by more: this machine slept, or its clock was stopped
+
+
+class ServiceClock:
+    """Tells the service's time; this machine's, as long as no answer has told one."""
+
+    def __init__(self, own: Callable[[], datetime] = utc_now) -> None:
+        self._own, self._lock = own, Lock()
+        self._low, self._high = -math.inf, math.inf  # of the service's Unix time, less this process's monotonic seconds
+
+    @property
+    def is_known(self) -> bool:
+        return self._high < math.inf
+
+    def __call__(self) -> datetime:
+        return self.at(monotonic()) if self.is_known else self._own()
+
+    @property
+    def behind_seconds(self) -> float:
+        """How far this machine's clock is behind the service's."""
+        return (self() - self._own()).total_seconds()
+
+    def at(self, moment: float) -> datetime:
+        """Return the service's time at a moment of this process's monotonic clock."""
+        with self._lock:
+            low, high = self._low, self._high
+        if high == math.inf:
+            return self._own() - timedelta(seconds=monotonic() - moment)
+        return datetime.fromtimestamp(moment + (low + high) / 2, UTC)
+
+    def note(self, date: datetime, sent_at: float, received_at: float) -> None:
+        """Take the `Date` of an answer, and the moments between which it was written."""
+        low, high = date.timestamp() - received_at, date.timestamp() + _DATE_SECONDS - sent_at
+        with self._lock:
+            if low - self._high > _ASTRAY_SECONDS or self._low - high > _ASTRAY_SECONDS:
+                self._low, self._high = low, high
+            else:
+                self._low, self._high = max(low, self._low), min(high, self._high)
+            if self._low > self._high:  # the clocks of the service's machines differ, or this one's drifts
+                self._low = self._high = (self._low + self._high) / 2

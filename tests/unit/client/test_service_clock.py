@@ -1,0 +1,75 @@
+"""What a process knows of the service's clock, by the `Date` of answers."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from proofsweep.client import service_clock
+from proofsweep.client.service_clock import ServiceClock
+
+TRUE = datetime(2026, 11, 20, 12, tzinfo=UTC)  # at the service, when this process's monotonic clock shows 0
+OWN = datetime(2031, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The monotonic seconds of this process, to be changed."""
+    now = [0.0]
+    monkeypatch.setattr(service_clock, "monotonic", lambda: now[0])
+    return now
+
+
+def note(clock: ServiceClock, sent: float, answered: float, received: float, *, ahead: float = 0.0) -> None:
+    """Let the service answer between two moments; its `Date` is the whole second."""
+    date = (TRUE + timedelta(seconds=answered + ahead)).replace(microsecond=0)
+    clock.note(date, sent, received)
+
+
+def error_of(clock: ServiceClock, at: float) -> float:
+    return abs((clock.at(at) - TRUE).total_seconds() - at)
+
+
+def test_without_a_date_this_machine_s_clock_counts(now: list[float]) -> None:
+    clock = ServiceClock(lambda: OWN)
+    now[0] = 5.0
+
+    assert (clock.is_known, clock(), clock.at(2.0)) == (False, OWN, OWN - timedelta(seconds=3))
+
+
+def test_one_answer_is_enough_to_know_the_second(now: list[float]) -> None:
+    """However wrong this machine's clock is."""
+    clock = ServiceClock(lambda: OWN)
+    note(clock, 0.3, 0.4, 0.5)
+    now[0] = 0.5
+
+    assert clock.is_known
+    assert error_of(clock, 0.5) <= 0.6
+    assert clock.behind_seconds == pytest.approx((TRUE - OWN).total_seconds(), abs=1.2)
+
+
+def test_some_answers_tell_it_to_a_tenth() -> None:
+    """Each bounds it anew; a slow one says less, and spoils nothing."""
+    clock = ServiceClock(lambda: OWN)
+    for number in range(30):
+        sent = number * 1.07
+        note(clock, sent, sent + 0.02, sent + (8.0 if number % 5 == 0 else 0.05))
+
+    assert error_of(clock, 40.0) < 0.1
+
+
+def test_machines_of_the_service_whose_clocks_differ_are_met_in_the_middle() -> None:
+    clock = ServiceClock(lambda: OWN)
+    for number in range(40):
+        sent = number * 1.03
+        note(clock, sent, sent + 0.01, sent + 0.02, ahead=0.0 if number % 2 else 1.6)
+
+    assert error_of(clock, 40.0) < 1.7
+
+
+def test_a_machine_that_slept_learns_the_time_anew() -> None:
+    """Its monotonic clock stood still meanwhile."""
+    clock = ServiceClock(lambda: OWN)
+    note(clock, 0.0, 0.1, 0.2)
+    note(clock, 1.0, 1.1, 1.2, ahead=7_200.0)
+
+    assert abs((clock.at(1.2) - TRUE).total_seconds() - 7_201.2) <= 0.6
