@@ -19,7 +19,7 @@ from pathlib import Path
 from levels import LEVELS
 
 PLAY = Path(__file__).with_name("play.py")
-_WORLDS = 25  # of one level in one process: loading the core takes as long as a few worlds
+_WORLDS = 100  # of one level in one process: loading the core takes as long as some ten worlds
 _TOLD_SECONDS = 60.0
 
 Portion = tuple[str, int]
