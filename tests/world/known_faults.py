@@ -46,6 +46,7 @@ KNOWN: tuple[KnownFault, ...] = (
         problem=(
             r"rows: \S+ has rows and no plan|last_night: .* is missing from the results store \S+"
             r"|last_night: it ended with verify .*: (breaker|ResultsError: There is no run .*)"
+            r"|requests_kept: .* stands there 2 times"
             r"|commands: last-ingest: ingest drops: RunIsActive: This folder is being worked on by process \d+.*"
         ),
         event=r"store is an empty one",
