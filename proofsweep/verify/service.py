@@ -276,7 +276,7 @@ def _say_if_clock_differs(behind_seconds: float) -> None:
         log(LogEvent.CLOCK_DIFFERS, behind_seconds=round(behind_seconds))
         how = "behind" if behind_seconds > 0 else "ahead of"
         differs = f"this machine's clock is {abs(behind_seconds):,.0f} s {how} the service's"
-        say(f"{differs}, which counts in all that is stored")
+        say(f"{differs}, which counts for answers and runs")
 
 
 def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:

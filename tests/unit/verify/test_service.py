@@ -49,7 +49,7 @@ def test_a_clock_that_differs_by_more_than_a_minute_is_told_once(
     opened.status()
     opened.status()
 
-    line = f"proofsweep: this machine's clock is {told}, which counts in all that is stored\n"
+    line = f"proofsweep: this machine's clock is {told}, which counts for answers and runs\n"
     assert capsys.readouterr().err == (line if told else "")
 
 
