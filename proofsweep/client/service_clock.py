@@ -2,16 +2,17 @@
 
 Each answer has a `Date`, in whole seconds. The service wrote it after the request was sent and before the answer was
 read; so each exchange bounds the difference of its clock to this process's monotonic one, and all of them together
-leave a fraction of a second (as Cristian's algorithm and NTP do).
+leave a second or less (as Cristian's algorithm and NTP do). Where they allow this machine's own clock, it counts: so
+processes of a machine, and machines whose clocks are right, order what happens within a second.
 """
 
 import math
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from proofsweep.config.threads import Lock, monotonic, utc_now
 
-_DATE_SECONDS = 1.0  # a `Date` says no less
+_DATE_SECONDS = 2.0  # how old a `Date` may be when it is sent: a whole second, which some servers read once a second
 _ASTRAY_SECONDS = 5.0  # bounds that contradict each other by more: this machine slept, or its clock was stopped
 
 
@@ -36,11 +37,11 @@ class ServiceClock:
 
     def at(self, moment: float) -> datetime:
         """Return the service's time at a moment of this process's monotonic clock."""
+        own = self._own().timestamp() - monotonic()
         with self._lock:
-            low, high = self._low, self._high
-        if high == math.inf:
-            return self._own() - timedelta(seconds=monotonic() - moment)
-        return datetime.fromtimestamp(moment + (low + high) / 2, UTC)
+            is_allowed = self._low <= own <= self._high
+            offset = own if is_allowed else (self._low + self._high) / 2
+        return datetime.fromtimestamp(moment + offset, UTC)
 
     def note(self, date: datetime, sent_at: float, received_at: float) -> None:
         """Take the `Date` of an answer, and the moments between which it was written."""

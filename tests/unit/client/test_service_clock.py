@@ -43,18 +43,18 @@ def test_one_answer_is_enough_to_know_the_second(now: list[float]) -> None:
     now[0] = 0.5
 
     assert clock.is_known
-    assert error_of(clock, 0.5) <= 0.6
+    assert error_of(clock, 0.5) <= 1.1
     assert clock.behind_seconds == pytest.approx((TRUE - OWN).total_seconds(), abs=1.2)
 
 
-def test_some_answers_tell_it_to_a_tenth() -> None:
+def test_some_answers_tell_it_to_half_a_second() -> None:
     """Each bounds it anew; a slow one says less, and spoils nothing."""
     clock = ServiceClock(lambda: OWN)
     for number in range(30):
         sent = number * 1.07
         note(clock, sent, sent + 0.02, sent + (8.0 if number % 5 == 0 else 0.05))
 
-    assert error_of(clock, 40.0) < 0.1
+    assert error_of(clock, 40.0) < 0.6
 
 
 def test_machines_of_the_service_whose_clocks_differ_are_met_in_the_middle() -> None:
@@ -72,4 +72,14 @@ def test_a_machine_that_slept_learns_the_time_anew() -> None:
     note(clock, 0.0, 0.1, 0.2)
     note(clock, 1.0, 1.1, 1.2, ahead=7_200.0)
 
-    assert abs((clock.at(1.2) - TRUE).total_seconds() - 7_201.2) <= 0.6
+    assert abs((clock.at(1.2) - TRUE).total_seconds() - 7_201.2) <= 1.1
+
+
+def test_this_machine_s_clock_counts_within_the_second_that_answers_leave(now: list[float]) -> None:
+    """Two processes of a machine whose clock is right order what they do, however few answers each has."""
+    early, late = (ServiceClock(lambda: TRUE + timedelta(seconds=now[0] + 0.05)) for _ in range(2))
+    note(early, 0.9, 0.95, 1.0)
+    note(late, 1.1, 1.15, 1.2)
+    now[0] = 1.3
+
+    assert early.at(1.0) < late.at(1.05) < early.at(1.1) < late.at(1.2)
