@@ -37,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # No test leaves this machine, and each HTTP client reads all authorities, which takes longer than most tests.
     authority = Path(home.name, "authority.pem")
     authority.write_text(ssl.DER_cert_to_PEM_cert(httpx.create_ssl_context().get_ca_certs(binary_form=True)[0]))
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):  # each run with alerts would read all of theirs
+        os.environ.pop(name, None)
     os.environ |= {
         "SSL_CERT_FILE": str(authority),
         "DO_NOT_TRACK": "1",
