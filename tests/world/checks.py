@@ -292,7 +292,7 @@ class Checks:
         end = process.dead_at
         if end is None and process.first_frozen_at is not None and self._was_replaced(process):
             end = process.first_frozen_at
-        return math.inf if end is None else end - LAST_SECONDS
+        return math.inf if end is None else process.had_left(LAST_SECONDS, end)
 
     def _was_replaced(self, process: Process) -> bool:
         """Whether another process has ended a leg that this one had begun."""

@@ -146,8 +146,9 @@ class _ChecksOfCommands:
         if self.night.level not in SOUND_STORES:
             return
         for served in self._erasures():
-            killed_at = math.inf if served.by.dead_at is None else served.by.dead_at
-            if served.request_id not in kept and (served.arrived_at or 0.0) < killed_at - LAST_SECONDS:
+            killed_at = served.by.dead_at
+            end = math.inf if killed_at is None else served.by.had_left(LAST_SECONDS, killed_at)
+            if served.request_id not in kept and (served.arrived_at or 0.0) < end:
                 yield f"the answer {served.request_id} about {served.proof} is in no row"
 
     def _erasures(self) -> Iterator[Served]:

@@ -45,6 +45,7 @@ class Process:
     ended_at: float | None = None
     frozen_at: float | None = None
     first_frozen_at: float | None = None
+    frozen: list[tuple[float, float]] = field(default_factory=list)  # from when to when, of those that it went on after
     writes: int = 0  # to the store
     requests: int = 0  # to the store
     fails_at_request: int | None = None  # which of them the store fails, alone
@@ -64,6 +65,14 @@ class Process:
     @property
     def was_frozen(self) -> bool:
         return self.first_frozen_at is not None
+
+    def had_left(self, seconds: float, until: float) -> float:
+        """Return when it had so many seconds left until a time. Those in which it was frozen do not count."""
+        for since, thawed_at in reversed(self.frozen):
+            if until - seconds < thawed_at <= until:
+                seconds -= until - thawed_at
+                until = since
+        return until - seconds
 
     def __str__(self) -> str:
         return self.name
@@ -216,6 +225,8 @@ class World:
         self.at(self.now + seconds, lambda: self._thaw(process))
 
     def _thaw(self, process: Process) -> None:
+        if process.frozen_at is not None:
+            process.frozen.append((process.frozen_at, self.now))
         process.frozen_at = None
         self.tell("goes on", of=process)
         self._ready += process.parked
