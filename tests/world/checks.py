@@ -313,7 +313,7 @@ class Checks:
         return before if has_given_up and (process.ended_at or 0.0) - last >= outage else math.inf
 
     def calls_again(self) -> Iterator[str]:
-        """Of one run, no file is asked about again once its answer was kept."""
+        """Of one run, no file is asked about again once its answer was kept; one that was in doubt was not kept."""
         if self.night.level not in {"quiet", "kills", "two", "clocks"}:
             return
         by_run = defaultdict[str, list[Row]](list)
@@ -322,7 +322,7 @@ class Checks:
                 by_run[row["run_id"]].append(row)
         for run_id, rows in by_run.items():
             for key, count in Counter(row["manifest_row"] for row in rows).items():
-                kept = count - 1 - self._interruptions(run_id)
+                kept = count - 1 - self._interruptions(run_id) - self._times_in_doubt(run_id, key)
                 if kept > 0:
                     yield f"{run_id} row {key} was asked about {count} times"
 
@@ -330,6 +330,10 @@ class Checks:
         """Count the processes that worked on a run and were killed or frozen."""
         workers = [process for process, commands in self.night.running if run_id in commands.runs]
         return sum(process.is_dead or process.was_frozen for process in workers)
+
+    def _times_in_doubt(self, run_id: str, row: int) -> int:
+        """Count the legs that ended before a check could decide about a row: its answer is believed in a later one."""
+        return sum(run == run_id and row in receipt.get("in_doubt", ()) for run, _, receipt in self.receipts.values())
 
     def slots(self) -> Iterator[str]:
         """No slot is filled twice, and none gets the key."""
