@@ -96,7 +96,10 @@ class AnswerChecks:
                 yield f"{identity} is listed by {_named(run)}, and the newest is {_named(meant)}"
 
     def plans(self) -> Iterator[str]:
-        """A run lists what its catalog had, and leaves out what has an answer for those very bytes."""
+        """A run lists what its catalog had, and leaves out what has an answer for those very bytes.
+
+        What is in doubt in a run of the catalog remains for the next leg of that one, and is left out too.
+        """
         for run in self.model.runs.values():
             songs = self.model.items_at(run.plan["catalog"], run.planned_at)
             if songs is None:
@@ -105,9 +108,21 @@ class AnswerChecks:
                 yield f"{_named(run)} lists {sorted(run.listed)}, and there were {sorted(songs)}"
             planned = {row["item_id"] for row in run.items}
             answered = {(told.item, told.row["audio_sha256"]) for told in self.model.told if told.at < run.planned_at}
+            of_others = self._in_doubt_before(run)
             for item in sorted({*run.listed} - planned):
-                if (item, self.model.bytes_at(item, run.planned_at)) not in answered:
+                if (item, self.model.bytes_at(item, run.planned_at)) not in answered | of_others:
                     yield f"{_named(run)} leaves out {item}, which had no answer"
+
+    def _in_doubt_before(self, run: Run) -> set[tuple[str, str]]:
+        """Return the items, with their bytes, that the last legs of earlier runs of a run's catalog left in doubt."""
+        found: set[tuple[str, str]] = set()
+        for other in self.model.runs.values():
+            if other.identity != run.identity or other.planned_at >= run.planned_at:
+                continue
+            items = {row["manifest_row"]: row["item_id"] for row in other.items}
+            in_doubt = (items[row] for leg in other.last_legs(run.planned_at) for row in leg.in_doubt)
+            found |= {(item, self.model.bytes_at(item, other.planned_at)) for item in in_doubt}
+        return found
 
     def due(self) -> Iterator[str]:
         """What is due has no answer for the bytes that lie there, or none that is young enough."""

@@ -47,6 +47,11 @@ class Leg:
     def ended_by(self) -> str:
         return "killed" if self.receipt is None else str(self.receipt["ended_by"])
 
+    @property
+    def in_doubt(self) -> list[int]:
+        """The rows that were tried in it, and about which nothing was decided before it ended."""
+        return [] if self.receipt is None else list(self.receipt.get("in_doubt", ()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -67,6 +72,11 @@ class Run:
     @property
     def lists_whole(self) -> bool:
         return self.plan["catalog_kind"] != _INGEST
+
+    def last_legs(self, before: float) -> list[Leg]:
+        """Return the last leg of each partition, of those that had ended before a time."""
+        ended = [leg for leg in self.legs if leg.ended_at is not None and leg.ended_at < before]
+        return list({(leg.number - 1) % self.plan["partitions"]: leg for leg in ended}.values())
 
     @property
     def superseded(self) -> Leg | None:
