@@ -3,7 +3,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
@@ -23,8 +23,8 @@ from proofsweep.store.tables import ANSWERED
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 32  # accepted files of each mode, the smallest
-_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
-_OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode", "proof_id"]
+_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
+_OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode"]
 
 
 def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bool:
@@ -103,6 +103,7 @@ class AcceptedItem:
     sidecar: str | None
     audio_sha256: str
     sidecar_sha256: str | None
+    proof_id: str | None = field(default=None, compare=False)
 
     @property
     def mode(self) -> Mode:
@@ -110,7 +111,7 @@ class AcceptedItem:
 
 
 class PastAnswers:
-    """Reads the store once, with the first question; safe to use from several threads.
+    """Reads the store once, with the first question, but for erasures; safe to use from several threads.
 
     The acceptances of all runs in this environment count, those of earlier legs of this one too.
     """
@@ -128,9 +129,14 @@ class PastAnswers:
         return f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in digests
 
     def accepted(self) -> list[AcceptedItem]:
-        """Return the smallest accepted files of each mode, without those whose proofs were erased."""
+        """Return the smallest accepted files of each mode, without those whose proofs were erased before."""
         _, kept = self._read_once()
         return [AcceptedItem(**row) for row in kept.select(_OF_ACCEPTED).to_pylist()]
+
+    def erased(self) -> list[str | None]:
+        """Return the proofs whose erasure was asked for, until now: what was accepted by them is refused since then."""
+        parts = self._results.all_parts("erasures")
+        return self._results.table("erasures", parts, ["proof_id"])["proof_id"].to_pylist()
 
     def files_read(self, most: int) -> list[str]:
         """Name audio files that earlier legs of this run read to their end, the last ones first."""
@@ -158,8 +164,7 @@ class PastAnswers:
     def _read(self) -> tuple[HashedItems, pa.Table]:
         """Return what tells each acceptance apart, and the smallest files."""
         hashes, kept = array("q"), pa.Table.from_batches([], pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
-        # Refused since then, on our own demand.
-        erased = self._results.table("erasures", self._results.all_parts("erasures"), ["proof_id"])["proof_id"]
+        erased = pa.array(self.erased(), pa.string())
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
         for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):
             table = rows.filter(is_wanted).select(_OF_ACCEPTANCE)

@@ -66,12 +66,17 @@ class KnownFiles:
             return
         self._read.setdefault(self.root_of(item.audio), deque(maxlen=_FILES_TRIED)).append(item.audio)
         if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
-            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, read.sha256, read.sidecar_sha256)
-            self._accepted.append(accepted)
+            proof_id = done.outcome.answer.response.proof_id
+            digests = read.sha256, read.sidecar_sha256
+            self._accepted.append(AcceptedItem(read.size_bytes, item.audio, item.sidecar, *digests, proof_id))
 
     def accepted(self) -> list[AcceptedItem]:
         """Return accepted items by their size; ResultsError if the answers of earlier runs cannot be read."""
-        return sorted({*self._accepted.copy(), *self.past.accepted()}, key=lambda each: (each.audio_bytes, each.audio))
+        known = {*self._accepted.copy(), *self.past.accepted()}
+        # Somebody may erase proofs while this leg works: their refusal says nothing against the registry.
+        erased = {*self.past.erased()}
+        still = (item for item in known if item.proof_id is None or item.proof_id not in erased)
+        return sorted(still, key=lambda item: (item.audio_bytes, item.audio))
 
     def is_away(self, root: str, missing: Iterable[WorkItem], files: Files) -> bool:
         """Whether a root lacks more than half of the files that were read before; if none were, whether it is empty.

@@ -182,6 +182,9 @@ def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) ->
 
     assert [item.audio for item in past.accepted()] == ["/c/b"]
     assert knows(past, "a", "b") == [True, True]
+    results.create_part("erasures/run_date=2026-11-20/y.parquet", "erasures", [row | {"proof_id": "p-2"}])
+    assert past.erased() == ["p-1", "p-2"]  # also what was erased since the answers were read
+    assert [item.proof_id for item in past.accepted()] == ["p-2"]
 
 
 def test_files_that_earlier_legs_read_are_named(results: Results) -> None:

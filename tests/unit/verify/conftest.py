@@ -56,10 +56,13 @@ def trial(service: ScriptedService, verify_context: VerifyContext, wav: Path) ->
 
 class KnownPast(PastAnswers):
     def __init__(self, items: Sequence[AcceptedItem] = ()) -> None:
-        self.items, self.was_read = list(items), list[str]()
+        self.items, self.was_read, self.proofs_erased = list(items), list[str](), list[str | None]()
 
     def accepted(self) -> list[AcceptedItem]:
         return self.items
+
+    def erased(self) -> list[str | None]:
+        return self.proofs_erased
 
     def files_read(self, most: int) -> list[str]:
         return self.was_read[:most]

@@ -177,6 +177,20 @@ def test_files_that_changed_or_are_gone_are_not_sent(checks: Checks, service: Sc
     assert [b"3.wav" in upload for upload in service.uploads] == [True]
 
 
+def test_a_file_whose_proof_was_erased_beside_a_leg_is_not_sent(
+    checks: Checks, service: ScriptedService, tmp_path: Path
+) -> None:
+    """It is refused on our own demand, which says nothing of the registry: else a takedown would end the leg."""
+    past = KnownPast([replace(accepted(tmp_path, f"{number}.wav"), proof_id=f"p-{number}") for number in range(3)])
+    checks.known.past = past
+    before = checks.known.accepted()
+    past.proofs_erased = ["p-0", "p-1"]
+
+    assert checks.send_known(ONE_FILE).finding is RIGHT
+    assert [b"2.wav" in upload for upload in service.uploads] == [True]
+    assert len(before) == 3
+
+
 def test_known_files_that_cannot_be_opened_here_are_no_changed_ones(checks: Checks, tmp_path: Path) -> None:
     """They are sent later."""
     checks.known.past = KnownPast([accepted(tmp_path, "a.wav")])
