@@ -313,7 +313,10 @@ class Checks:
         return before if has_given_up and (process.ended_at or 0.0) - last >= outage else math.inf
 
     def calls_again(self) -> Iterator[str]:
-        """Of one run, no file is asked about again once its answer was kept; one that was in doubt was not kept."""
+        """Of one run, no file is asked about again once its answer was kept; one that was in doubt was not kept.
+
+        While proofs are erased, a check of what was accepted may come out wrong: then any refusal is in doubt.
+        """
         if self.night.level not in {"quiet", "kills", "two", "clocks"}:
             return
         by_run = defaultdict[str, list[Row]](list)
@@ -321,15 +324,22 @@ class Checks:
             if row["call"] == "verify" and row["status"] == 200 and row["manifest_row"] is not None:
                 by_run[row["run_id"]].append(row)
         for run_id, rows in by_run.items():
-            for key, count in Counter(row["manifest_row"] for row in rows).items():
-                kept = count - 1 - self._interruptions(run_id) - self._times_in_doubt(run_id, key)
-                if kept > 0:
+            is_sure = not self._erased_beside(rows)
+            kept = (row for row in rows if is_sure or self.served[row["request_id"]].is_accepted)
+            asked = Counter(row["manifest_row"] for row in kept)
+            for key, count in asked.items():
+                if count - 1 > self._interruptions(run_id) + self._times_in_doubt(run_id, key):
                     yield f"{run_id} row {key} was asked about {count} times"
 
     def _interruptions(self, run_id: str) -> int:
         """Count the processes that worked on a run and were killed or frozen."""
         workers = [process for process, commands in self.night.running if run_id in commands.runs]
         return sum(process.is_dead or process.was_frozen for process in workers)
+
+    def _erased_beside(self, rows: list[Row]) -> bool:
+        """Whether a proof was erased between the first and the last of some calls."""
+        times = [self.served[row["request_id"]].at for row in rows]
+        return any(each.call == "erase" and min(times) < each.at < max(times) for each in self.night.partner.served)
 
     def _times_in_doubt(self, run_id: str, row: int) -> int:
         """Count the legs that ended before a check could decide about a row: its answer is believed in a later one."""
