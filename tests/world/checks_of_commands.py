@@ -24,6 +24,7 @@ Row = dict[str, Any]
 SOUND_STORES = {"quiet", "kills", "network", "two", "clocks"}  # levels whose stores answer, and at once
 LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a second, and a slow write
 _TURN = timedelta(seconds=3)  # that the first call of a file which has begun may wait for those of others
+_INEXACT = timedelta(seconds=1.5)  # how well a process knows a service's clock that is not its own
 _OK = 200
 
 
@@ -69,8 +70,9 @@ class _ChecksOfCommands:
                 begun[row["run_id"], row["leg"]][row["manifest_row"]] = row["started_at"] + _TURN
         for process, leg in self._legs():
             ahead = timedelta(seconds=self.night.partner.seconds_ahead - process.skew)
+            late = _TURN + _INEXACT if ahead else _TURN
             for number, at in begun[leg.run_id, leg.number].items():
-                if leg.bounds.closes_at is not None and at - ahead > leg.bounds.closes_at + _TURN:
+                if leg.bounds.closes_at is not None and at - ahead > leg.bounds.closes_at + late:
                     yield f"{leg.run_id} leg {leg.number} row {number} began after {leg.bounds.closes_at}, at {at}"
 
     def calls_allowed(self) -> Iterator[str]:
