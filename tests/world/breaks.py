@@ -557,6 +557,15 @@ BREAKS: Sequence[Break] = (
         check="latest",
     ),
     Break(
+        name="what waits for evidence is tried again",
+        module="proofsweep.verify.worker",
+        old="    _verified(leg, (item for item in leg.completed.items() if item.manifest_row not in waiting))",
+        new="    del waiting\n    _verified(leg, leg.completed.items())",
+        level="quiet",
+        seed=8,
+        check="calls_again",
+    ),
+    Break(
         name="the clock of the machine is believed",
         module="proofsweep.client.service_clock",
         old="            if low - self._high > _ASTRAY_SECONDS",
