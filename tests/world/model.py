@@ -326,8 +326,8 @@ class Model:
         is_older = stands is None or stands.run.planned_at < listing.planned_at
         if listing.listed[item]["reason"] is not None and is_older:
             return "ineligible"
-        if stands is None or (stands.row["outcome"] == "ineligible" and is_older):
-            return "not_sent"
+        if stands is None or (stands.row["outcome"] == "ineligible" and stands.at < listing.planned_at):
+            return "not_sent"  # it is there again; not so if an older run went on later, and found it missing
         return str(stands.row["outcome"])
 
     def coverage(self) -> dict[str, dict[str, int]]:
