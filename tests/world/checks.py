@@ -14,6 +14,7 @@ from bucket import URL, read_parquet
 from checks_of_answers import AnswerChecks
 from checks_of_commands import LAST_SECONDS, SOUND_STORES, checks_of_commands
 from kernel import EPOCH, Process
+from model import Model
 from night import Night
 from partner import KEY, NEXT_KEY, Served
 
@@ -208,7 +209,9 @@ class Checks:
             if status.pruned_at is not None:
                 continue
             if rows > status.plan.items or (not status.open_legs and rows + status.remaining != status.plan.items):
-                yield f"{run_id}: {status.plan.items} planned, {rows} rows, {status.remaining} remain"
+                run = Model(self.night).runs[run_id]
+                left = [f", leg {leg.number} was left behind" for leg in run.legs if run.was_left_behind(leg)]
+                yield f"{run_id}: {status.plan.items} planned, {rows} rows, {status.remaining} remain{''.join(left)}"
         for run_id in {row["run_id"] for row in self.verdicts} - set(self.runs):
             yield f"{run_id} has rows and no plan"
 

@@ -71,6 +71,7 @@ class AnswerChecks:
         if leg is None or other is None:
             return _NOWHERE
         kinds = (
+            (newest.run.was_left_behind(other), "of a leg before a killed one that was left behind"),
             (leg.receipt is None, "of a killed leg that nobody has settled"),
             (leg.entry is None, "of a leg that has no entry"),
             (not self._is_indexed(leg), "of a leg whose entry the index lacks"),

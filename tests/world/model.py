@@ -78,6 +78,12 @@ class Run:
         ended = [leg for leg in self.legs if leg.ended_at is not None and leg.ended_at < before]
         return list({(leg.number - 1) % self.plan["partitions"]: leg for leg in ended}.values())
 
+    def was_left_behind(self, leg: Leg) -> bool:
+        """Whether nobody has settled a leg, and a later one of its partition has ended: so nobody ever will."""
+        later = (each for each in self.legs if each.number > leg.number and each.receipt is not None)
+        steps = (each.number - leg.number for each in later)
+        return leg.receipt is None and any(step % self.plan["partitions"] == 0 for step in steps)
+
     @property
     def superseded(self) -> Leg | None:
         return next((leg for leg in self.legs if leg.ended_by == "superseded"), None)
