@@ -92,6 +92,13 @@ class Checks:
         return self.table("exchanges")
 
     @cached_property
+    def _exchanges_ever(self) -> list[Row]:
+        """All exchanges, with those that prunings have deleted."""
+        deleted = self.bucket.deleted.items()
+        gone = [content for key, content in deleted if key.startswith("results/exchanges/")]
+        return self.exchanges + [row for content in gone for row in read_parquet(content).to_pylist()]
+
+    @cached_property
     def plans(self) -> dict[str, Row]:
         plans = sorted(key for key in self.bucket.objects if key.endswith("/plan.json"))
         return {key.split("/")[2]: json.loads(self.bucket.objects[key]) for key in plans}
@@ -251,7 +258,7 @@ class Checks:
         """Return why a file may not have failed; empty if the service failed for it twice, and worked for others."""
         if row["outcome"] != "failed" or row["reason"] == "source_changed":
             return "its file was never touched"
-        of_leg = [each for each in self.exchanges if (each["run_id"], each["leg"]) == (row["run_id"], row["leg"])]
+        of_leg = [each for each in self._exchanges_ever if (each["run_id"], each["leg"]) == (row["run_id"], row["leg"])]
         own = [each for each in of_leg if each["manifest_row"] == row["manifest_row"]]
         tries = sum(each["call"] == "uploads" and each["attempt"] == 1 for each in own)
         if tries < _TRIES:
