@@ -84,6 +84,9 @@ class Run:
         steps = (each.number - leg.number for each in later)
         return leg.receipt is None and any(step % self.plan["partitions"] == 0 for step in steps)
 
+    def was_superseded_by(self, process: Process) -> bool:
+        return any(leg.process is process and leg.ended_by == "superseded" for leg in self.legs)
+
     @property
     def superseded(self) -> Leg | None:
         return next((leg for leg in self.legs if leg.ended_by == "superseded"), None)
@@ -274,9 +277,12 @@ class Model:
 
     @cached_property
     def given_up(self) -> set[str]:
-        """The runs that a person gave up; others that were superseded have listed their catalog all the same."""
-        asked = {run_id for _, commands in self.night.running for run_id in commands.given_up}
-        return {run_id for run_id in asked if self.runs[run_id].superseded is not None}
+        """The runs that a person gave up; others that were superseded have listed their catalog all the same.
+
+        Whoever was killed on the way has given up nothing, though another run may supersede that one later.
+        """
+        asked = [(process, run_id) for process, commands in self.night.running for run_id in commands.given_up]
+        return {run_id for process, run_id in asked if self.runs[run_id].was_superseded_by(process)}
 
     def rows_of(self, run: Run) -> list[Told]:
         return [told for told in self.told if told.run is run]
