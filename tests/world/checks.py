@@ -334,9 +334,9 @@ class Checks:
             if row["call"] == "verify" and row["status"] == 200 and row["manifest_row"] is not None:
                 by_run[row["run_id"]].append(row)
         for run_id, rows in by_run.items():
-            is_sure = not self._erased_beside(rows)
-            kept = (row for row in rows if is_sure or self.served[row["request_id"]].is_accepted)
-            asked = Counter(row["manifest_row"] for row in kept)
+            served = {row["request_id"]: self.served.get(row["request_id"]) for row in rows}
+            is_sure = not self._erased_beside([each.at for each in served.values() if each is not None])
+            asked = Counter(row["manifest_row"] for row in rows if is_sure or _is_accepted(served[row["request_id"]]))
             for key, count in asked.items():
                 if count - 1 > self._interruptions(run_id) + self._times_in_doubt(run_id, key):
                     yield f"{run_id} row {key} was asked about {count} times"
@@ -346,10 +346,10 @@ class Checks:
         workers = [process for process, commands in self.night.running if run_id in commands.runs]
         return sum(process.is_dead or process.was_frozen for process in workers)
 
-    def _erased_beside(self, rows: list[Row]) -> bool:
-        """Whether a proof was erased between the first and the last of some calls."""
-        times = [self.served[row["request_id"]].at for row in rows]
-        return any(each.call == "erase" and min(times) < each.at < max(times) for each in self.night.partner.served)
+    def _erased_beside(self, times: list[float]) -> bool:
+        """Whether a proof was erased between the first and the last of some times."""
+        erased = [each.at for each in self.night.partner.served if each.call == "erase"]
+        return any(min(times, default=0.0) < at < max(times, default=0.0) for at in erased)
 
     def _times_in_doubt(self, run_id: str, row: int) -> int:
         """Count the legs that ended before a check could decide about a row: its answer is believed in a later one."""
@@ -410,3 +410,7 @@ class Checks:
             for secret in _SECRETS:
                 if secret in content:
                     yield f"{key} holds {secret!r}"
+
+
+def _is_accepted(served: Served | None) -> bool:
+    return served is not None and served.is_accepted
