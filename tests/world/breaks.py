@@ -119,8 +119,8 @@ BREAKS: Sequence[Break] = (
             "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())"
         ),
         level="store",
-        seed=55,
-        check="requests_kept",
+        seed=67,
+        check="legs",
     ),
     Break(
         name="rows of a part count as not finished",
