@@ -14,7 +14,7 @@ from proofsweep.config.threads import Event, monotonic
 from proofsweep.domain import models
 from proofsweep.domain.errors import SHORTAGES
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
-from proofsweep.domain.models import Resource, json_of, object_of, text_of
+from proofsweep.domain.models import Resource, json_of, object_of, short_text_of
 from proofsweep.domain.text import printable
 
 TakeBody = Callable[[Iterable[bytes]], None]
@@ -70,7 +70,7 @@ class Sending(httpx.SyncByteStream):
         flaw = self._request.flaw(document) if is_success else None
         exchange = replace(
             self._exchange(answer, Failure.BAD_ANSWER if flaw else None, flaw),
-            error_code=None if is_success else text_of(object_of(document).get("code")),
+            error_code=None if is_success else short_text_of(object_of(document).get("code")),
             unnamed=unnamed_in(call, document, is_success=is_success),
         )
         return Reply(exchange, document, body_sha256)

@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Annotated, NoReturn
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StrictBool, StrictStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StrictBool, StrictStr
 from pydantic.alias_generators import to_camel
 
 # Deepest nesting of an answer that is read, since writing it again is recursive.
 _MAX_LEVELS = 100
+
+# Kept of a text that names something: a proof, a song, a verdict, a code. So no answer floods a table.
+_MOST_TEXT_CHARS = 1_000
 
 # 9999-12-31T23:59:59Z, the last second that a datetime can hold.
 _LAST_EPOCH_SECOND = 253_402_300_799
@@ -20,6 +23,12 @@ _LAST_EPOCH_SECOND = 253_402_300_799
 def text_of(value: object) -> str | None:
     """Keep text, with `?` for what UTF-8 cannot hold; anything else is absent."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def short_text_of(value: object) -> str | None:
+    """Keep the beginning of a text, as of a name; anything else is absent."""
+    text = text_of(value)
+    return None if text is None else text[:_MOST_TEXT_CHARS]
 
 
 def number_of(value: object) -> float | None:
@@ -113,6 +122,8 @@ def _is_too_deep(value: object) -> bool:
 
 
 Text = Annotated[str | None, BeforeValidator(text_of)]
+ShortText = Annotated[str | None, BeforeValidator(short_text_of)]
+RequiredShortText = Annotated[StrictStr, AfterValidator(lambda text: text[:_MOST_TEXT_CHARS])]
 Count = Annotated[int | None, BeforeValidator(count_of)]
 Number = Annotated[float | None, BeforeValidator(number_of)]
 Flag = Annotated[bool | None, BeforeValidator(flag_of)]
@@ -128,24 +139,24 @@ class Resource(BaseModel):
 
 class ApiError(Resource):
     error: Text = None
-    code: Text = None
+    code: ShortText = None
 
 
 class HealthResponse(Resource):
     """GET /health. `deployed_at` may still be the ISO string of an earlier release."""
 
     ok: Flag = None
-    version: Text = None
-    commit: Text = None
+    version: ShortText = None
+    commit: ShortText = None
     deployed_at: InstantOrIso = None
 
 
 class KeyRecord(Resource):
     """One API key's metadata. The contract does not show the values of `status`."""
 
-    key_id: Text = None
-    name: Text = None
-    status: Text = None
+    key_id: ShortText = None
+    name: ShortText = None
+    status: ShortText = None
 
 
 class PartnerKeysResponse(Resource):
@@ -160,20 +171,20 @@ class RotatedKeyResponse(Resource):
     """
 
     api_key: SecretStr
-    key_id: Text = None
-    name: Text = None
+    key_id: ShortText = None
+    name: ShortText = None
     previous_key_expires_at: Instant = None
 
 
 class UsagePlan(Resource):
     quota_limit: Number = None
-    quota_period: Text = None
+    quota_period: ShortText = None
 
 
 class UsageDay(Resource):
     """Counts of one UTC day. `date` is kept as received."""
 
-    date: Text = None
+    date: ShortText = None
     used: Count = None
     remaining: Count = None
 
@@ -186,10 +197,10 @@ class PartnerUsageResponse(Resource):
 
 
 class ProofSummary(Resource):
-    proof_id: Text = None
-    song: Text = None
+    proof_id: ShortText = None
+    song: ShortText = None
     issued_at: Instant = None
-    classification: Text = None
+    classification: ShortText = None
     has_feedback: Flag = None
 
 
@@ -203,26 +214,26 @@ class ListProofsResponse(Resource):
 class GetProofResponse(Resource):
     """GET /proofs/{proofId}. The client fills the sealed `sidecar` (base64) in, by its setting; it is never printed."""
 
-    song: Text = None
-    classification: Text = None
+    song: ShortText = None
+    classification: ShortText = None
     sidecar: SecretStr | None = None
 
 
 class EraseProofResponse(Resource):
     """DELETE /proofs/{proofId}: `outcome` is `erased` or `already_erased`."""
 
-    proof_id: Text = None
-    outcome: StrictStr
+    proof_id: ShortText = None
+    outcome: RequiredShortText
     erased_at: Instant = None
 
 
 class Interpretation(Resource):
     """GET /proofs/{proofId}/interpretation: `status` is `pending`, `ready` or `unavailable`."""
 
-    status: StrictStr
+    status: RequiredShortText
     text: Text = None
     retry_after_seconds: Number = None
-    policy_version: Text = None
+    policy_version: ShortText = None
 
 
 class UploadResponse(Resource):
@@ -241,11 +252,11 @@ class VerifyResponse(Resource):
     """
 
     good: StrictBool
-    verdict: StrictStr
-    proof_id: Text = None
-    song: Text = None
+    verdict: RequiredShortText
+    proof_id: ShortText = None
+    song: ShortText = None
     issued_at: Instant = None
-    classification: Text = None
+    classification: ShortText = None
     grade: object = None
     interpretation: object = None
     embedded_credential: object = None

@@ -21,6 +21,7 @@ from proofsweep.domain.models import (
     flag_of,
     number_of,
     object_of,
+    short_text_of,
     text_of,
 )
 from proofsweep.domain.outcomes import Accepted, Action, Answer, Failed, Finished, Outcome, Rejected, word_for
@@ -155,7 +156,7 @@ def _answer_cells(answer: Answer) -> Row:
 
 
 def _word(member: object) -> str | None:
-    return json.dumps(member) if isinstance(member, bool | int | float) else text_of(member)
+    return json.dumps(member) if isinstance(member, bool | int | float) else short_text_of(member)
 
 
 def answer_in(row: Row) -> Answer:

@@ -29,6 +29,16 @@ ANY_JSON = st.recursive(
 )
 
 
+def test_names_in_an_answer_are_cut_and_what_it_says_is_whole() -> None:
+    """So that no answer floods a table; the verdict was decided by the whole text, and no accepted one is that long."""
+    long = "x" * 2_000
+    answer = VerifyResponse.model_validate({"good": False, "verdict": long, "song": long, "grade": {"human": long}})
+
+    assert (answer.verdict, answer.song, answer.grade) == ("x" * 1_000, "x" * 1_000, {"human": long})
+    assert models.ApiError.model_validate({"code": long}).code == "x" * 1_000
+    assert models.Interpretation.model_validate({"status": "ready", "text": long}).text == long
+
+
 @pytest.mark.parametrize(
     ("value", "number"),
     [
