@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from proofsweep.config.threads import Future, Lock, StopSwitch
 from proofsweep.domain.items import Mode
-from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
+from proofsweep.domain.models import canonical_json
+from proofsweep.domain.outcomes import Accepted, Answer, Deferred, Finished, Rejected
 from proofsweep.sources.audio import AudioFile
 
-_MOST_ANSWERS = 2_000  # of some 10 KiB each. A copy that stands further apart is sent again, which is never wrong
+# A copy that stands further apart is sent again, which is never wrong.
+_MOST_ANSWERS = 2_000
+_MOST_LETTERS = 16 * 1024 * 1024  # of JSON, whose objects take several times as much memory: an answer has up to 2 MiB
 _STOP_CHECK_SECONDS = 0.2  # how soon an item that waits for another notices that the leg ends
 
 
@@ -33,6 +36,7 @@ class DuplicateCache:
         self._stop = stop
         self._make_room = make_room
         self._originals: dict[DuplicateKey, Future[Finished | None]] = {}  # the oldest first
+        self._lengths: dict[DuplicateKey, int] = {}  # of the answers among them, the oldest first
         self._lock = Lock()
 
     def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | None:
@@ -62,17 +66,30 @@ class DuplicateCache:
             first = self._originals.get(key)
             if first is None or first.done():
                 return
-            answered = done if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected) else None
-            if answered is None:
+            if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected):
+                self._lengths[key] = _length_of(done.outcome.answer)
+                first.set_result(done)
+                self._forget_oldest()
+            else:
                 del self._originals[key]
-            elif len(self._originals) > _MOST_ANSWERS:
-                oldest = next((each for each, begun in self._originals.items() if begun.done()), None)
-                if oldest is not None:
-                    del self._originals[oldest]
-            first.set_result(answered)
+                first.set_result(None)
 
     def forget(self) -> None:
         """Forget all answers: a check has shown that they may be wrong."""
         with self._lock:
-            for key in [key for key, first in self._originals.items() if first.done()]:
-                del self._originals[key]
+            for key in [*self._lengths]:
+                self._drop(key)
+
+    def _forget_oldest(self) -> None:
+        while len(self._lengths) > _MOST_ANSWERS or sum(self._lengths.values()) > _MOST_LETTERS:
+            self._drop(next(iter(self._lengths)))
+
+    def _drop(self, key: DuplicateKey) -> None:
+        del self._originals[key], self._lengths[key]
+
+
+def _length_of(answer: Answer) -> int:
+    """Return how long the JSON of an answer is; all other texts of it are short."""
+    response = answer.response
+    members = (response.grade, response.interpretation, response.embedded_credential)
+    return sum(len(canonical_json(member)) for member in members)

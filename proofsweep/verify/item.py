@@ -182,6 +182,8 @@ class ItemWork:
         self._kept.close()
         if self._context.duplicates is not None and self._duplicate_key is not None:
             self._context.duplicates.settle(self._duplicate_key, self._done)
+        # This and its session know each other, so Python may free them much later; an answer has up to 2 MiB.
+        self._done = self._original = None
 
     def _note(self, exchange: Exchange) -> None:
         self._exchanges.append(exchange)

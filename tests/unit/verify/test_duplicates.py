@@ -105,6 +105,21 @@ def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyP
     assert [each is not None for each in served] == [True, False]
 
 
+def test_long_answers_are_forgotten_sooner(path: str) -> None:
+    """Two thousand answers of 2 MiB would take all memory."""
+    duplicates, keys = DuplicateCache(StopSwitch()), [replace(KEY, head_digest=head) for head in range(10)]
+    response = VerifyResponse(good=True, verdict="valid", interpretation={"text": "x" * 2_000_000})
+    long = ended(Accepted(Answer(response, ABC)), ABC)
+
+    with open_audio(path) as audio:
+        for key in keys:
+            assert duplicates.original_of(key, audio) is None
+            duplicates.settle(key, long)
+        served = [duplicates.original_of(key, audio) for key in (keys[9], keys[0])]
+
+    assert [each is not None for each in served] == [True, False]
+
+
 @pytest.fixture
 def caching(trial: Trial, stop: StopSwitch) -> Trial:
     trial.context = replace(trial.context, duplicates=DuplicateCache(stop))
