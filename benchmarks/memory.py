@@ -1,8 +1,9 @@
 """Measure whether the peak memory of `proofsweep verify` depends on the length of the catalog.
 
-Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16]`; by default as many files are in
-flight as the settings have it. The peak is that of the whole process, its start and its end included. 200,000 rows give
-the clearest figure and take some ten minutes. Files are 4 KiB. No file repeats while the run still remembers it.
+Run from the checkout: `python -m benchmarks.memory [--rows 1000 20000] [--at-once 16] [--note-letters 0]`. By default
+as many files are in flight as the settings have it. The peak is that of the whole process, with start and end.
+200,000 rows give the clearest figure and take some ten minutes. Files are 4 KiB. `--note-letters 1900000` gives each
+answer a process note so long. No file repeats while the run still remembers it.
 """
 
 import argparse
@@ -22,9 +23,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 20_000])
     parser.add_argument("--at-once", type=int, default=PaceSettings().workers)
+    parser.add_argument("--note-letters", type=int, default=0)
     chosen = parser.parse_args()
     print("| rows | peak MB | to the shortest |\n|---|---|---|")
-    with tempfile.TemporaryDirectory() as place, launched(Path(place)) as service, prefect_server():
+    with (
+        tempfile.TemporaryDirectory() as place,
+        launched(Path(place), note_letters=chosen.note_letters) as service,
+        prefect_server(),
+    ):
         audio = waves(Path(place), 4096, min(_FILES, max(chosen.rows)))
         shortest = 0.0
         for rows in chosen.rows:

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import re
 import ssl
 import subprocess
@@ -92,10 +93,14 @@ class Running:
 
 
 @contextmanager
-def launched(folder: Path, *, tls: bool = False) -> Iterator[Running]:
-    """Serve on a free port until the block ends; the certificate stays in the folder."""
+def launched(folder: Path, *, tls: bool = False, note_letters: int = 0) -> Iterator[Running]:
+    """Serve on a free port until the block ends; the certificate stays in the folder.
+
+    Each answer of `POST /verify` has a process note so long.
+    """
     certificate = _certificate_in(folder) if tls else None
-    command = [sys.executable, "-m", "benchmarks.null_service", *(["--certificate", str(certificate)] if tls else [])]
+    command = [sys.executable, "-m", "benchmarks.null_service", "--note-letters", str(note_letters)]
+    command += ["--certificate", str(certificate)] if tls else []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         to, back = process.stdin, process.stdout
         if to is None or back is None:
@@ -120,14 +125,15 @@ def cpu_seconds_of(pid: int) -> float:
 class _Service:
     """Answers that are prepared once, and counts of the requests."""
 
-    def __init__(self, origin: str) -> None:
+    def __init__(self, origin: str, note_letters: int) -> None:
         self.watch(0)
+        note = random.Random(1).randbytes(note_letters // 2).hex()  # hardly compresses
         slot = {"uploadId": "0" * 32, "url": f"{origin}/slot", "fields": _FIELDS}
         self._answers = {
             "/v1/health": _answer({"ok": True, "version": "null", "commit": "0", "deployedAt": 1_767_225_600}),
             "/v1/partner/usage": _answer({"plan": {"quotaLimit": 10**8, "quotaPeriod": "month"}}, _USAGE_HEADERS),
             "/v1/uploads": _answer(slot),
-            "/v1/verify": _answer(_VERDICT),
+            "/v1/verify": _answer(_VERDICT | ({"interpretation": {"text": note}} if note else {})),
             "/slot": _answer(None),
             "probe": _answer({"good": False, "verdict": "unreadable"}),
         }
@@ -222,7 +228,7 @@ def _certificate_in(folder: Path) -> Path:
     return path
 
 
-async def _serve(certificate: Path | None) -> None:
+async def _serve(certificate: Path | None, note_letters: int) -> None:
     tls = None
     if certificate is not None:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -231,7 +237,7 @@ async def _serve(certificate: Path | None) -> None:
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Connection(services[0]), _HOST, 0, ssl=tls, backlog=512)
     origin = f"{'http' if tls is None else 'https'}://{_HOST}:{server.sockets[0].getsockname()[1]}"
-    services.append(_Service(origin))
+    services.append(_Service(origin, note_letters))
     print(f"{origin}/v1", flush=True)
     threading.Thread(target=_report_on_demand, args=(services[0],), daemon=True).start()
     await server.serve_forever()
@@ -251,7 +257,9 @@ def main() -> None:
     """Serve until standard input closes; the first line printed is the base URL."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--certificate", type=Path, help="a PEM file with certificate and key, for TLS")
-    asyncio.run(_serve(parser.parse_args().certificate))
+    parser.add_argument("--note-letters", type=int, default=0, help="how long the process note of each answer is")
+    chosen = parser.parse_args()
+    asyncio.run(_serve(chosen.certificate, chosen.note_letters))
 
 
 if __name__ == "__main__":
