@@ -17,10 +17,13 @@ from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
-from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, damaged, delete_all, numbered
+from proofsweep.store.objects import Store, damaged, delete_all, numbered
 from proofsweep.store.parts import SCHEMAS, Mark, Results
 
 FLUSH_SECONDS = 1.0  # a killed process loses the work of at most so long
+SEGMENT_BYTES = 4 * 1024 * 1024  # of Arrow memory, unless one row has more: an answer has up to 2 MiB
+_FULL_LETTERS = 32 * 1024 * 1024  # of rows that wait to be written; then a leg begins nothing new
+_SEGMENTS_AT_ONCE = 8  # that are read ahead, so some 64 MiB
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
@@ -32,20 +35,28 @@ class Journal:
     # a random name of this process, part of its segments' names
     writer: str = field(default_factory=lambda: f"{os.getpid()}_{secrets.token_hex(4)}")
     table: str = "verdicts"  # takes the finished rows
-    written: Counter[str] = field(default_factory=Counter)  # rows of each table
     _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    _letters: int = 0  # of all texts that are not written yet
     _lock: Lock = field(default_factory=Lock)
     _flushing: Lock = field(default_factory=Lock)
-    _flushes: int = 0
-    _written: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # numbers, of each table
-    _taken: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # of one flush, and not known to be written
+    _numbers: Counter[str] = field(default_factory=Counter)  # of the last segment of each table
+    # Of each table, what this process has written and no part is known to have: rows and bytes by the segment's number.
+    _written: defaultdict[str, dict[int, "Extent"]] = field(default_factory=lambda: defaultdict(dict))
+    _taken: list[tuple[str, int, pa.Table]] = field(default_factory=list)  # and not known to be written
 
     def add(self, row: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
+        letters = sum(map(_letters_of, exchanges if row is None else (row, *exchanges)))
         with self._lock:
+            self._letters += letters
             self._waiting["exchanges"] += exchanges
             if row is not None:
                 self._waiting[self.table].append(row)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether answers come faster than the store takes them."""
+        return self._letters >= _FULL_LETTERS
 
     def flush(self) -> None:
         """Write what waits, exchanges first, so each row's audit trail is there.
@@ -56,11 +67,21 @@ class Journal:
             self._put_taken()
             with self._lock:
                 waiting, self._waiting = self._waiting, defaultdict(list)
-            self._flushes += 1
+                letters = self._letters
             for table in ("exchanges", self.table):
                 if rows := waiting[table]:
-                    self._taken[table] = self._flushes, pa.Table.from_pylist(rows, schema=SCHEMAS[table])
+                    for piece in _pieces(pa.Table.from_pylist(rows, schema=SCHEMAS[table])):
+                        self._numbers[table] += 1
+                        self._taken.append((table, self._numbers[table], piece))
             self._put_taken()
+            with self._lock:
+                self._letters -= letters
+
+    def waiting(self, table: str) -> "Extent":
+        """Return how much of a table this process has written, and no part is known to have."""
+        with self._flushing:
+            extents = [*self._written[table].values()]
+        return Extent(sum(extent.rows for extent in extents), sum(extent.size_bytes for extent in extents))
 
     def segments(self, table: str) -> list["Segment"]:
         """Return the segments of a table that this process has written and not forgotten."""
@@ -70,21 +91,41 @@ class Journal:
     def forget(self, table: str, through: int) -> None:
         """Forget the segments of a table that parts have."""
         with self._flushing:
-            self._written[table] = [number for number in self._written[table] if number > through]
+            for number in [number for number in self._written[table] if number <= through]:
+                del self._written[table][number]
 
     def _name_of(self, table: str, number: int) -> str:
         return f"{layout.journal_folder(self.run_id, self.leg)}/{table}-{self.writer}-{number:06}.arrow"
 
     def _put_taken(self) -> None:
-        for table in [*self._taken]:
-            number, rows = self._taken[table]
+        while self._taken:
+            table, number, rows = self._taken[0]
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as stream:
                 stream.write_table(rows)
             self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())
-            del self._taken[table]
-            self._written[table].append(number)
-            self.written[table] += rows.num_rows
+            self._written[table][number] = Extent(rows.num_rows, rows.nbytes)
+            del self._taken[0]
+
+
+def _letters_of(row: Row) -> int:
+    return sum(len(cell) for cell in row.values() if isinstance(cell, str))
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
+    """Cut rows into tables of at most `SEGMENT_BYTES`, or of one row."""
+    if rows.num_rows > 1 and rows.nbytes > SEGMENT_BYTES:
+        half = rows.num_rows // 2
+        yield from _pieces(rows.slice(0, half))
+        yield from _pieces(rows.slice(half))
+    elif rows.num_rows:
+        yield rows
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    rows: int
+    size_bytes: int  # of Arrow memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +143,23 @@ def read_journal(
     table: str,
     choice: Callable[[Segment], bool] = lambda _: True,
     known: Iterable[Segment] = (),
-) -> dict[Segment, pa.Table]:
-    """Read a leg's journal of one table, of all its writers, each one's oldest first; `known` segments need no listing.
+) -> Iterator[tuple[Segment, pa.Table]]:
+    """Yield a leg's journal of one table, of all its writers, each one's oldest first; `known` ones need no listing.
 
-    Its process may publish segments meanwhile: what was in the journal when this began is in the answer, or in a part
-    by now.
+    Its process may publish segments meanwhile: what was in the journal when this began is yielded, or is in a part by
+    then. Few of them are in memory at once.
     """
     there = dict.fromkeys((*segments_of(store, folder, table), *known))
     chosen = sorted(filter(choice, there), key=lambda segment: (segment.writer, segment.number))
-    contents = some_at_once(chosen, lambda segment: store.read(segment.name), REQUESTS_AT_ONCE)
-    found: dict[Segment, pa.Table] = {}
+    contents = some_at_once(chosen, lambda segment: store.read(segment.name), _SEGMENTS_AT_ONCE)
     for segment, content in zip(chosen, contents, strict=True):
+        if content is None:
+            continue
         try:
-            found |= {} if content is None else {segment: pa.ipc.open_stream(content).read_all()}
+            rows = pa.ipc.open_stream(content).read_all()
         except (pa.ArrowException, OSError) as damage:
             raise damaged(store, segment.name, "it is not whole") from damage
-    return found
+        yield segment, rows
 
 
 def segments_of(store: Store, folder: str, table: str) -> Iterator[Segment]:
@@ -135,12 +177,13 @@ def delete_journal(store: Store, run_id: str, leg: int) -> None:
 
 def unpublished(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa.Table]:
     """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
-    found = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table)
+    folder = layout.journal_folder(plan.run_id, leg)
+    found = [*read_journal(results.store, folder, table)]  # before the parts: rows move there
     names = results.parts_of(table, plan, leg)
     mark = results.marked_part(names[-1])[1] if names else Mark(journal={}, is_closing=False)
     if mark.is_closing:
         return []
-    return [rows for each, rows in found.items() if each.number > mark.journal.get(each.writer, 0)]
+    return [rows for segment, rows in found if segment.number > mark.journal.get(segment.writer, 0)]
 
 
 class CompletedRows:
@@ -171,7 +214,7 @@ class CompletedRows:
         for leg in numbered(results.store, journals):  # before parts: rows move there
             if self._is_own(leg) and lease.receipt(leg) is None:
                 folder = layout.journal_folder(plan.run_id, leg)
-                self._add(read_journal(results.store, folder, "verdicts").values())
+                self._add(rows for _, rows in read_journal(results.store, folder, "verdicts"))
         parts = (name for name in results.parts_of("verdicts", plan) if self._is_own(layout.leg_of(name)))
         self._add(results.tables(parts, ["manifest_row"]))
         if self.before is None:

@@ -184,7 +184,7 @@ class Latest:
         own += [] if "finished_at" in own else ["finished_at"]
         if leg.rows is None:
             journal = layout.journal_folder(leg.plan.run_id, leg.leg)
-            for table in read_journal(self._results.store, journal, "verdicts").values():
+            for _, table in read_journal(self._results.store, journal, "verdicts"):
                 yield _marked(table.select(own), None)
         names = self._results.parts_of("verdicts", leg.plan, leg.leg)
         tables = some_at_once(names, lambda name: self._results.table("verdicts", [name], own), _PARTS_AT_ONCE)

@@ -27,7 +27,8 @@ from proofsweep.store.parts import SCHEMAS, Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.runs import IndexedRuns, RunRecord, has_begun_leg
 
-ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
+ROWS_PER_PART = 25_000  # of ordinary answers some 25 MB
+PART_BYTES = 32 * 1024 * 1024  # of Arrow memory, and one segment more. A column of text overflows at 2 GiB
 PART_SECONDS = 1_800  # bounds the number of segments in a journal
 _LOOKED_AT = 10  # of the last entries of the ledger, whose legs may lack their row in `runs`
 _KINDS = ["outcome", "verdict", "reason"]
@@ -143,7 +144,7 @@ class LegParts:
         written = {table: journal.segments(table) for table in self.parts}
         for table in reversed(self.parts):
             last = max((segment.number for segment in written[table]), default=0)
-            while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last})):
+            while not self._marks[table].is_closing and self._has_added(table, {journal.writer: last}):
                 pass
             if self._marks[table].is_closing:
                 raise RunIsActive(f"Leg {self.leg} of run {self.run.run_id} was taken over by another process.")
@@ -153,11 +154,10 @@ class LegParts:
             journal.forget(table, published)
 
     def publish_as_it_grows(self, stop: StopSwitch, over: Event) -> None:
-        """Publish whenever so many rows wait, or for so long, until `over` is set."""
-        published_at, written = monotonic(), self._own.written
+        """Publish whenever so many rows or bytes wait, or for so long, until `over` is set."""
+        published_at = monotonic()
         while not over.wait(FLUSH_SECONDS):
-            waiting = (written[table] - sum(part.rows for part in had) for table, had in self.parts.items())
-            if max(waiting) >= ROWS_PER_PART or monotonic() - published_at >= PART_SECONDS:
+            if any(map(self._is_enough, self.parts)) or monotonic() - published_at >= PART_SECONDS:
                 try:
                     self.publish()
                     published_at = monotonic()
@@ -168,7 +168,7 @@ class LegParts:
                     continue
 
     def close(self) -> None:
-        """See that both tables have their closing part, with all that the journal has and no part.
+        """See that both tables have their closing part, after parts with all that the journal has and no part.
 
         The exchanges are looked for when it is decided which rows there are, so that each of these has its own.
         """
@@ -176,32 +176,58 @@ class LegParts:
             while not self._marks[table].is_closing:
                 self._has_added(table, None)
 
-    def _has_added(self, table: str, through: Mapping[str, int] | None) -> bool:
-        """Create the next part; False if its name was taken, and what stands there was noted.
+    def _is_enough(self, table: str) -> bool:
+        waiting = self._own.waiting(table)
+        return waiting.rows >= ROWS_PER_PART or waiting.size_bytes >= PART_BYTES
 
-        It holds the segments that no part has: of these writers, through these; or all, and it is the closing one.
+    def _has_added(self, table: str, through: Mapping[str, int] | None) -> bool:
+        """Create the next part, or note the one that has taken its name; False if there is nothing to add.
+
+        It holds the next segments that no part has: of these writers, through these; or of all, and then the last part
+        is the closing one.
         """
+        had = self._marks[table]
+        found, is_last = self._next_segments(table, through)
+        is_closing = through is None and is_last
+        mark = Mark(journal=had.journal | {segment.writer: segment.number for segment in found}, is_closing=is_closing)
+        if mark == had:
+            return False
+        rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])
+        if table == "verdicts":
+            rows = _each_once(rows, self._rows_had(mark))
+        name = self._next_name(table)
+        try:
+            part = self.results.create_part(name, table, rows, mark)
+        except NameTaken:
+            part, mark = self.results.marked_part(name)
+        self._note(table, part, mark)
+        return True
+
+    def _next_segments(self, table: str, through: Mapping[str, int] | None) -> tuple[dict[Segment, pa.Table], bool]:
+        """Read as many segments as a part holds; and whether these are all that are left."""
         had = self._marks[table].journal
 
         def is_left(segment: Segment) -> bool:
             is_chosen = through is None or segment.number <= through.get(segment.writer, 0)
             return is_chosen and segment.number > had.get(segment.writer, 0)
 
+        found: dict[Segment, pa.Table] = {}
+        rows = size_bytes = 0
         own = self._own.segments(table)
-        found = read_journal(self.results.store, self._folder, table, choice=is_left, known=own)
-        if not found and through is not None:
-            return True
-        rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])
-        if table == "verdicts":
-            rows = _each_once(rows)
-        mark = Mark(journal=had | {segment.writer: segment.number for segment in found}, is_closing=through is None)
-        name = self._next_name(table)
-        try:
-            self._note(table, self.results.create_part(name, table, rows, mark), mark)
-        except NameTaken:
-            self._note(table, *self.results.marked_part(name))
-            return False
-        return True
+        for segment, read in read_journal(self.results.store, self._folder, table, choice=is_left, known=own):
+            if rows >= ROWS_PER_PART or size_bytes >= PART_BYTES:
+                return found, False
+            found[segment] = read
+            rows += read.num_rows
+            size_bytes += read.nbytes
+        return found, True
+
+    def _rows_had(self, mark: Mark) -> set[object]:
+        """Return the rows that are in parts, if processes share the leg's journal: two may have finished one row."""
+        if len(mark.journal) <= 1:
+            return set()
+        names = [part.name for part in self.parts["verdicts"]]
+        return set(self.results.table("verdicts", names, ["manifest_row"])["manifest_row"].to_pylist())
 
     def _next_name(self, table: str) -> str:
         run = self.run
@@ -212,10 +238,10 @@ class LegParts:
         self._marks[table] = mark
 
 
-def _each_once(verdicts: pa.Table) -> pa.Table:
-    """Sort rows by their place in the manifest, each of them once."""
+def _each_once(verdicts: pa.Table, had: set[object]) -> pa.Table:
+    """Sort rows by their place in the manifest, each of them once, and without those that are in a part."""
     numbers = verdicts["manifest_row"].to_pylist()
-    indexes = {number: index for index, number in reversed([*enumerate(numbers)])}
+    indexes = {number: index for index, number in reversed([*enumerate(numbers)]) if number not in had}
     return verdicts.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
 
 

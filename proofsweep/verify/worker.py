@@ -75,7 +75,7 @@ def work_item(leg: Leg, item: WorkItem) -> bool:
 
 def _work(leg: Leg, item: WorkItem) -> bool:
     with suppress(RunMustStop):  # begin nothing that could not be written down
-        while not leg.heartbeat.store_is_well:
+        while not leg.heartbeat.store_is_well or leg.trail.journal.is_full:
             leg.stop.rest(_STORE_CHECK_SECONDS)
     if leg.stop.reason is not None or not leg.attribution.may_try(item):
         return False

@@ -80,7 +80,7 @@ def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int |
 
 def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts") -> list[int | None]:
     segments = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table)
-    return [number for part in segments.values() for number in part["manifest_row"].to_pylist()]
+    return [number for _, part in segments for number in part["manifest_row"].to_pylist()]
 
 
 def base_rows(results: Results) -> list[Row]:

@@ -112,11 +112,13 @@ BREAKS: Sequence[Break] = (
         module="proofsweep.store.journal",
         old=(
             "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())\n"
-            "            del self._taken[table]"
+            "            self._written[table][number] = Extent(rows.num_rows, rows.nbytes)\n"
+            "            del self._taken[0]"
         ),
         new=(
-            "            del self._taken[table]\n"
-            "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())"
+            "            del self._taken[0]\n"
+            "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())\n"
+            "            self._written[table][number] = Extent(rows.num_rows, rows.nbytes)"
         ),
         level="store",
         seed=67,
@@ -334,8 +336,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a mark is off by one",
         module="proofsweep.verify.commit",
-        old="mark = Mark(journal=had | {segment.writer: segment.number for segment in found}",
-        new="mark = Mark(journal=had | {segment.writer: segment.number + 1 for segment in found}",
+        old="mark = Mark(journal=had.journal | {segment.writer: segment.number for segment in found}",
+        new="mark = Mark(journal=had.journal | {segment.writer: segment.number + 1 for segment in found}",
         level="quiet",
         seed=2,
         check="requests_kept",
@@ -343,8 +345,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a mark lags by one",
         module="proofsweep.verify.commit",
-        old="mark = Mark(journal=had | {segment.writer: segment.number for segment in found}",
-        new="mark = Mark(journal=had | {segment.writer: segment.number - 1 for segment in found}",
+        old="mark = Mark(journal=had.journal | {segment.writer: segment.number for segment in found}",
+        new="mark = Mark(journal=had.journal | {segment.writer: segment.number - 1 for segment in found}",
         level="quiet",
         seed=1,
         check="requests_kept",

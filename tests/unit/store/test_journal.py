@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.journal import CompletedRows, Journal, unpublished
+from proofsweep.store.journal import SEGMENT_BYTES, CompletedRows, Journal, unpublished
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Mark, Results
 from proofsweep.store.rows import exchange_row
@@ -43,6 +43,20 @@ def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
     journal.flush()
 
     assert order == ["exchanges", "verdicts"]
+
+
+def test_long_answers_are_cut_into_several_segments(results: Results) -> None:
+    """So that a reader of the journal needs as little memory as its writer."""
+    journal = Journal(results, PLAN.run_id, 1, "w")
+    for number in range(5):
+        journal.add(verdict(number) | {"interpretation_json": "x" * (SEGMENT_BYTES // 2 - 1_000)}, [])
+
+    journal.flush()
+
+    tables = unpublished(results, PLAN, 1, "verdicts")
+    assert [table["manifest_row"].to_pylist() for table in tables] == [[0, 1], [2], [3, 4]]
+    assert journal.waiting("verdicts").rows == 5
+    assert max(table.nbytes for table in tables) <= SEGMENT_BYTES
 
 
 def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:

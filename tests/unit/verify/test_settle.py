@@ -18,7 +18,7 @@ from proofsweep.store.lease import Legs, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs
-from proofsweep.verify.commit import LegParts, count_leg, settle_leg
+from proofsweep.verify.commit import PART_BYTES, LegParts, count_leg, settle_leg
 
 from ...worlds import ended_runs
 from ...worlds.waiting import wait_for
@@ -86,6 +86,23 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: L
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
 
 
+def test_so_many_bytes_are_published_beside_the_work(
+    results: Results, plan: Plan, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few long answers are as large as many short ones."""
+    monkeypatch.setattr("proofsweep.verify.commit.FLUSH_SECONDS", 0.01)
+    leg = new_leg.leg(plan)
+    said = "x" * (PART_BYTES // 2)
+
+    with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.stop)):
+        for row in (0, 1):
+            leg.trail.journal.add(verdict(plan, 1, row, interpretation_json=said), [])
+        leg.trail.journal.flush()
+        wait_for(lambda: rows_of(results, plan))
+
+    assert rows_of(results, plan) == [0, 1]
+
+
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_so_many_rows_are_published_beside_the_work(
     results: Results, plan: Plan, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch, *, is_closed: bool
@@ -106,6 +123,79 @@ def test_so_many_rows_are_published_beside_the_work(
 
     assert rows_of(results, plan) == ([0] if is_closed else [1, 2])
     assert (leg.stop.reason is not None) is is_closed
+
+
+def journal_long_answers(results: Results, plan: Plan, numbers: range, writer: str = "w") -> None:
+    """Write rows down, each with an answer that alone fills a third of a part."""
+    journal = Journal(results, plan.run_id, 1, writer)
+    for number in numbers:
+        said = "x" * (PART_BYTES // 3)
+        journal.add(verdict(plan, 1, number, interpretation_json=said), [])
+    journal.flush()
+
+
+def test_long_answers_of_a_dead_leg_are_in_several_parts(results: Results, plan: Plan) -> None:
+    """The service may answer each file with 2 MiB: no part takes more memory than others, and the last one closes."""
+    journal_long_answers(results, plan, range(5))
+
+    row = settled(results, plan, EndedBy.KILLED)
+
+    assert rows_of(results, plan) == [0, 1, 2, 3, 4]
+    assert parts_of(results, plan) == [(3, False), (2, True)]
+    assert (row["accepted"], row["remaining"]) == (5, 0)
+
+
+@pytest.mark.parametrize("writes", range(6))
+def test_closing_in_several_parts_may_break_off(
+    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, writes: int
+) -> None:
+    """The next process goes on after the last part."""
+    monkeypatch.setattr("proofsweep.verify.commit.ROWS_PER_PART", 1)
+    for number in range(3):
+        write_journal(results, plan, 1, [number], f"w{number}")
+    let_holder_die(results, plan, 1)
+    with pytest.raises(ResultsError, match="broke off"):
+        settle_last_legs(Results(BreakingStore(tmp_path / "results", writes)), plan, lambda: NOW)
+
+    settle_last_legs(results, plan, lambda: NOW)
+
+    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 1, 2]
+    assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (1, False), (1, True)]
+
+
+def test_a_process_that_comes_back_while_its_leg_is_closed(
+    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It publishes what the other has not; the other goes on after that, and each row is there once."""
+    monkeypatch.setattr("proofsweep.verify.commit.ROWS_PER_PART", 1)
+    journal = Journal(results, plan.run_id, 1, "w")
+    own = LegParts(results, plan, 1, journal)
+    for number in range(4):
+        journal.add(verdict(plan, 1, number), [])
+        journal.flush()
+    other = LegParts(Results(BreakingStore(tmp_path / "results", 1)), plan, 1)
+    with pytest.raises(ResultsError, match="broke off"):
+        other.close()
+
+    own.publish()
+    other.results = results
+    other.close()
+
+    assert rows_of(results, plan) == [0, 1, 2, 3]
+    assert parts_of(results, plan) == [(1, False)] * 4 + [(0, True)]
+
+
+def test_a_row_of_two_processes_is_in_one_part(results: Results, plan: Plan) -> None:
+    """Also if the first of them has published it before."""
+    journal = Journal(results, plan.run_id, 1, "w")
+    journal.add(verdict(plan, 1, 0), [])
+    journal.flush()
+    LegParts(results, plan, 1, journal).publish()
+    write_journal(results, plan, 1, [0, 1], "another")
+
+    settled(results, plan, EndedBy.KILLED)
+
+    assert rows_of(results, plan) == [0, 1]
 
 
 @pytest.mark.parametrize("writes", range(WRITES))

@@ -21,7 +21,7 @@ from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch, work_item, work_last
 
 from ..conftest import WAV, LegBuilder
-from ..left_behind import journal_rows
+from ..left_behind import journal_rows, verdict
 from ..scripted_service import Scripted, ScriptedService
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
@@ -60,6 +60,24 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: Leg, service: Scr
     assert written(leg) == []
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [0]
     assert leg.trail.rows == {}
+
+
+def test_nothing_begins_while_answers_come_faster_than_the_store_takes_them(
+    leg: Leg, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else long answers would fill the memory; once the journal is written, the leg goes on."""
+    begun: list[int] = []
+
+    def rest(_seconds: float) -> None:
+        begun.append(len(service.calls))
+        leg.trail.journal.flush()
+
+    monkeypatch.setattr(leg.stop, "rest", rest)
+    leg.trail.journal.add(verdict(leg.plan, 1, 1, interpretation_json="x" * (32 * 1024 * 1024)), [])
+
+    assert work_item(leg, item_of(leg))
+    assert begun == [0]
+    assert written(leg) == [0, 1]
 
 
 def test_a_long_batch_is_worked_in_portions(new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
