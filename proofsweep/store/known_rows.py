@@ -16,6 +16,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Mode, sidecar_key
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.erasures import Erasures
 from proofsweep.store.latest import Latest
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.tables import ANSWERED
@@ -23,7 +24,7 @@ from proofsweep.store.tables import ANSWERED
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 32  # accepted files of each mode, the smallest
-_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
+_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
 _OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode"]
 
 
@@ -113,7 +114,8 @@ class AcceptedItem:
 class PastAnswers:
     """Reads the store once, with the first question, but for erasures; safe to use from several threads.
 
-    The acceptances of all runs in this environment count, those of earlier legs of this one too.
+    The acceptances of all runs in this environment count, those of earlier legs of this one too. That of a proof that
+    was erased since does not: its file is refused on our own demand.
     """
 
     def __init__(self, results: Results, plan: Plan) -> None:
@@ -129,7 +131,7 @@ class PastAnswers:
         return f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in digests
 
     def accepted(self) -> list[AcceptedItem]:
-        """Return the smallest accepted files of each mode, without those whose proofs were erased before."""
+        """Return the smallest accepted files of each mode."""
         _, kept = self._read_once()
         return [AcceptedItem(**row) for row in kept.select(_OF_ACCEPTED).to_pylist()]
 
@@ -164,15 +166,14 @@ class PastAnswers:
     def _read(self) -> tuple[HashedItems, pa.Table]:
         """Return what tells each acceptance apart, and the smallest files."""
         hashes, kept = array("q"), pa.Table.from_batches([], pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
-        erased = pa.array(self.erased(), pa.string())
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
-        for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):
+        for rows in self._tables([*_OF_ACCEPTANCE, "accepted", "proof_id"]):
             table = rows.filter(is_wanted).select(_OF_ACCEPTANCE)
             columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
             hashes.extend(map(hash, joined.to_pylist()))
-            is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
-            kept = _smallest(pa.concat_tables([kept, table.filter(pc.invert(is_lost))]))
+            has_file = pc.invert(pc.starts_with(table["audio"], PROOF_PREFIX))
+            kept = _smallest(pa.concat_tables([kept, table.filter(has_file)]))
         return HashedItems(hashes), kept
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
@@ -181,7 +182,9 @@ class PastAnswers:
         try:
             yield from Latest(self._results).rows(self._plan.environment, columns)
         except ResultsError:
-            yield from self._results.tables(self._results.parts_of("verdicts", self._plan), columns)
+            erasures = Erasures(self._results, self._plan.environment)
+            names = self._results.parts_of("verdicts", self._plan)
+            yield from map(erasures.without, self._results.tables(names, [*columns, "answered_at"]))
 
 
 def _smallest(accepted: pa.Table) -> pa.Table:

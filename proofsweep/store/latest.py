@@ -30,6 +30,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.erasures import Erasures
 from proofsweep.store.journal import read_journal
 from proofsweep.store.lease import leg_numbers
 from proofsweep.store.objects import (
@@ -103,6 +104,7 @@ class Latest:
         ResultsError if the base cannot be read.
         """
         self._results = results
+        self._erasures: dict[str, Erasures] = {}
         self.base = _newest_base(results.store)  # before the runs: a leg is read twice rather than not at all
         self.index = RunIndex(results, is_kept=is_kept).refreshed()
 
@@ -127,12 +129,16 @@ class Latest:
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
 
-        `items`, in their order, spare to read files of the base that have none of them.
+        `items`, in their order, spare to read files of the base that have none of them. An answer that is older than
+        the erasure of its proof answers nothing any more, and is left out.
         """
-        files = (self._steps_of(file, columns) for file in self.base.files if not items or _may_hold(file, items))
-        legs = (self._rows_of(leg, columns) for leg in self.tail if leg.plan.environment == environment)
+        erasures = self._erasures_in(environment)
+        read = list(dict.fromkeys((*columns, *erasures.columns)))
+        files = (self._steps_of(file, read) for file in self.base.files if not items or _may_hold(file, items))
+        legs = (self._rows_of(leg, read) for leg in self.tail if leg.plan.environment == environment)
         for table in chain.from_iterable(chain(files, legs)):
-            yield table.filter(pc.field("environment") == environment).select(list(columns))
+            own = table.filter(pc.field("environment") == environment)
+            yield erasures.without(own).select(list(columns))
 
     def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
         """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
@@ -157,6 +163,11 @@ class Latest:
                 chosen = self._results.table("verdicts", [part]).filter(pc.field("manifest_row").isin(rows))
                 found |= {str(row["item_id"]): row for row in chosen.to_pylist()}
         return found
+
+    def _erasures_in(self, environment: str) -> Erasures:
+        if environment not in self._erasures:
+            self._erasures[environment] = Erasures(self._results, environment, after=self.index.complete_to)
+        return self._erasures[environment]
 
     def base_parts(self) -> Iterator[str]:
         """Name the parts that hold a row of the base, some more than once."""

@@ -137,3 +137,26 @@ def test_only_other_bytes_are_sent_of_files_with_another_time(
     assert {row["answered_by_run"] for row in rows if row["run_id"] == four} == {one, three}
     assert runs_with_calls(world) == {one, three}
     assert world.run("audit") == 0
+
+
+def test_a_file_whose_proof_was_erased_is_sent_again(
+    world: SandboxWorld, samples: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another time too, though its bytes were accepted: that answer answers nothing any more. The others stay."""
+    key = world.operator.add_tenant(tmp_path.name)
+    (tmp_path / "own-key").write_text(key.api_key)
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(tmp_path / "own-key"))
+    folder, bare = tmp_path / "music", next(each.audio for each in samples.valid if each.sidecar is None)
+    folder.mkdir()
+    issued = [world.operator.issue(bare, folder / f"{number}.wav", tenant=key.tenant).proof_id for number in range(3)]
+    codes = [world.run("verify", str(folder))]
+    for number in (0, 2):
+        os.utime(folder / f"{number}.wav", (0, 0))
+
+    codes.append(world.run("proofs", "erase", *issued[:2], "--yes-erase", "2"))
+    codes.extend(world.run("verify", str(folder), "--since-last") for _ in range(2))
+
+    rows = world.table("verdicts")[3:]
+    said = sorted((Path(row["audio"]).name, row["verdict"], row["calls"]) for row in rows)
+    assert codes == [0, 0, 3, 0]
+    assert said == [("0.wav", "unregistered", 2), ("1.wav", "unregistered", 2), ("2.wav", "valid", 0)]

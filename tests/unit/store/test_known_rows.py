@@ -12,12 +12,13 @@ from proofsweep.domain.items import PROOF_PREFIX, Mode, Row, sidecar_key
 from proofsweep.domain.runs import Plan
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import AcceptedItem, AnswerTimes, PastAnswers, are_known_since
-from proofsweep.store.latest import refresh
+from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..ended_operations import leave_operation, operation_named
 
 NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2) for minute in range(3))
 
@@ -171,20 +172,43 @@ def test_an_accepted_file_can_be_sent_again(results: Results) -> None:
     assert [item.mode for item in found] == [Mode.ONE_FILE, Mode.LEGACY_PAIR]
 
 
-def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) -> None:
-    """It is refused since then, on our own demand. That it was accepted once is still known."""
-    ran(results, "20261120T120000Z_000aa", row_of("a", proof_id="p-1"), row_of("b", proof_id="p-2"))
-    at = datetime(2026, 11, 20, tzinfo=UTC)
-    row: Row = {"operation_id": "x", "environment": "sandbox", "proof_id": "p-1", "asked_at": at, "answered_at": at}
-    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [row])
+def erasure_of(proof_id: str, at: datetime, **cells: object) -> Row:
+    row: Row = {"operation_id": "x", "environment": "sandbox", "proof_id": proof_id, "asked_at": at, "answered_at": at}
+    return row | {"outcome": "erased", "reason": None} | cells
+
+
+def erase(results: Results, *rows: Row) -> None:
+    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", list(rows))
+
+
+@pytest.mark.parametrize("is_in_base", [False, True])
+def test_an_acceptance_whose_proof_was_erased_since_says_nothing(results: Results, *, is_in_base: bool) -> None:
+    """Its file is refused on our own demand. Another one's erasure that failed, or came before, changes nothing."""
+    names = ("a", "b", "c", "d")
+    ran(results, "20261120T120000Z_000aa", *(row_of(name, proof_id=f"p-{name}", item_id=name) for name in names))
+    if is_in_base:
+        refresh(results)
+    later, earlier = NOW + timedelta(days=400), NOW - timedelta(days=400)
+    failed = erasure_of("p-b", later, outcome=None, reason="timeout")
+    elsewhere = erasure_of("p-d", later, environment="beta")
+    erase(results, erasure_of("p-a", later), failed, erasure_of("p-c", earlier), elsewhere)
 
     past = PastAnswers(results, RUN)
 
-    assert [item.audio for item in past.accepted()] == ["/c/b"]
-    assert knows(past, "a", "b") == [True, True]
-    results.create_part("erasures/run_date=2026-11-20/y.parquet", "erasures", [row | {"proof_id": "p-2"}])
-    assert past.erased() == ["p-1", "p-2"]  # also what was erased since the answers were read
-    assert [item.proof_id for item in past.accepted()] == ["p-2"]
+    assert sorted(item.audio for item in past.accepted()) == ["/c/b", "/c/c", "/c/d"]
+    assert knows(past, *names) == [False, True, True, True]
+    assert sorted(Latest(results).answers("sandbox", names, ["outcome"])) == ["b", "c", "d"]
+
+
+def test_an_erasure_that_was_killed_counts_by_its_journal(results: Results) -> None:
+    """The proof is gone, though no part says it yet; it is in no index which operations there are."""
+    ran(results, "20261120T120000Z_000aa", row_of("a", proof_id="p-a", item_id="a"))
+    operation = operation_named("20261121T120000Z_000aa", "erasure", "sandbox")
+    leave_operation(
+        results, operation, rows={"erasures": [erasure_of("p-a", NOW + timedelta(days=400))]}, is_killed=True
+    )
+
+    assert Latest(results).answers("sandbox", ["a"], ["outcome"]) == {}
 
 
 def test_files_that_earlier_legs_read_are_named(results: Results) -> None:

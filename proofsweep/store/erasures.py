@@ -1,0 +1,55 @@
+"""Which answers answer nothing any more: the service has erased the proof since, so it would not give them again.
+
+An erasure is an event of the same clock as the answers. What people read (`queries`) keeps such an answer: it was given.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.domain.runs import OperationKind
+from proofsweep.store import layout
+from proofsweep.store.journal import read_journal
+from proofsweep.store.objects import numbered
+from proofsweep.store.parts import Results
+
+_COLUMNS = ["environment", "proof_id", "answered_at", "reason"]
+
+
+class Erasures:
+    """The proofs of one environment that are known to be gone, and when the service last said so."""
+
+    def __init__(self, results: Results, environment: str, after: str = "") -> None:
+        """Read the tables, and the journals of erasures whose ID is later than `after`: one may be at work, or killed."""
+        self._told_at: dict[str, datetime] = {}
+        is_known = (pc.field("environment") == environment) & pc.field("reason").is_null()
+        for rows in _rows(results, after):
+            gone = rows.filter(is_known)
+            for proof_id, at in zip(gone["proof_id"].to_pylist(), gone["answered_at"].to_pylist(), strict=True):
+                self._told_at[proof_id] = max(at, self._told_at.get(proof_id, at))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns by which answers are left out; none if none is."""
+        return ("proof_id", "answered_at") if self._told_at else ()
+
+    def without(self, answers: pa.Table) -> pa.Table:
+        """Leave out the answers that are older than the erasure of their proof."""
+        if not self._told_at:
+            return answers
+        erased_at = map(self._told_at.get, answers["proof_id"].to_pylist())
+        is_older = pc.less_equal(answers["answered_at"], pa.array(erased_at, answers["answered_at"].type))
+        return answers.filter(pc.invert(pc.fill_null(is_older, False)))
+
+
+def _rows(results: Results, after: str) -> Iterator[pa.Table]:
+    """Yield the journals first: their rows are in a part before they are gone from there."""
+    store = results.store
+    for operation_id in store.folders("_runs", after):
+        if layout.kind_of(operation_id) == OperationKind.ERASURE:
+            for leg in numbered(store, layout.journals_folder(operation_id)):
+                for _, rows in read_journal(store, layout.journal_folder(operation_id, leg), "erasures"):
+                    yield rows.select(_COLUMNS)
+    yield from results.tables(results.all_parts("erasures"), _COLUMNS)
