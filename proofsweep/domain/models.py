@@ -27,8 +27,7 @@ def text_of(value: object) -> str | None:
 
 def short_text_of(value: object) -> str | None:
     """Keep the beginning of a text, as of a name; anything else is absent."""
-    text = text_of(value)
-    return None if text is None else text[:_MOST_TEXT_CHARS]
+    return value[:_MOST_TEXT_CHARS].encode("utf-8", "replace").decode() if isinstance(value, str) else None
 
 
 def number_of(value: object) -> float | None:

@@ -46,7 +46,8 @@ class Journal:
 
     def add(self, row: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
-        letters = sum(map(_letters_of, exchanges if row is None else (row, *exchanges)))
+        rows = [*exchanges] if row is None else [row, *exchanges]
+        letters = sum(len(cell) for each in rows for cell in each.values() if isinstance(cell, str))
         with self._lock:
             self._letters += letters
             self._waiting["exchanges"] += exchanges
@@ -106,10 +107,6 @@ class Journal:
             self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())
             self._written[table][number] = Extent(rows.num_rows, rows.nbytes)
             del self._taken[0]
-
-
-def _letters_of(row: Row) -> int:
-    return sum(len(cell) for cell in row.values() if isinstance(cell, str))
 
 
 def _pieces(rows: pa.Table) -> Iterator[pa.Table]:

@@ -22,7 +22,6 @@ from proofsweep.domain.models import (
     number_of,
     object_of,
     short_text_of,
-    text_of,
 )
 from proofsweep.domain.outcomes import Accepted, Action, Answer, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -129,7 +128,7 @@ def _outcome_cells(outcome: Outcome) -> Row:
         case Accepted(answer):
             return cells | _answer_cells(answer) | {"action": str(Action.ACCEPT)}
         case Rejected(answer, reason, detail, action):
-            said = {"action": str(action), "reason": text_of(reason) or "", "detail": detail}
+            said = {"action": str(action), "reason": short_text_of(reason) or "", "detail": detail}
             return cells | _answer_cells(answer) | said
         case Failed(reason=reason, detail=detail, error_code=code):
             said = {"action": str(Action.TRY_AGAIN), "reason": str(reason), "detail": detail}
@@ -147,7 +146,7 @@ def _answer_cells(answer: Answer) -> Row:
     cells |= {f"{name}_json": None if value is None else canonical_json(value) for name, value in whole.items()}
     cells |= {f"grade_{name}": number_of(grade.get(name)) for name in ("human", "ai", "unknown")}
     return cells | {
-        "verdict": text_of(response.verdict) or "",
+        "verdict": short_text_of(response.verdict) or "",
         "grade_risk_category": _word(grade.get("riskCategory")),
         "grade_rubric_version": _word(grade.get("rubricVersion")),
         "publicly_trusted": flag_of(object_of(response.embedded_credential).get("publiclyTrusted")),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from proofsweep.config.threads import Future, Lock, StopSwitch
 from proofsweep.domain.items import Mode
 from proofsweep.domain.models import canonical_json
-from proofsweep.domain.outcomes import Accepted, Answer, Deferred, Finished, Rejected
+from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.sources.audio import AudioFile
 
 # A copy that stands further apart is sent again, which is never wrong.
@@ -67,9 +67,12 @@ class DuplicateCache:
             if first is None or first.done():
                 return
             if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected):
-                self._lengths[key] = _length_of(done.outcome.answer)
+                response = done.outcome.answer.response
+                members = (response.grade, response.interpretation, response.embedded_credential)
+                self._lengths[key] = sum(map(len, map(canonical_json, members)))  # its other texts are short
                 first.set_result(done)
-                self._forget_oldest()
+                while len(self._lengths) > _MOST_ANSWERS or sum(self._lengths.values()) > _MOST_LETTERS:
+                    self._drop(next(iter(self._lengths)))
             else:
                 del self._originals[key]
                 first.set_result(None)
@@ -80,16 +83,5 @@ class DuplicateCache:
             for key in [*self._lengths]:
                 self._drop(key)
 
-    def _forget_oldest(self) -> None:
-        while len(self._lengths) > _MOST_ANSWERS or sum(self._lengths.values()) > _MOST_LETTERS:
-            self._drop(next(iter(self._lengths)))
-
     def _drop(self, key: DuplicateKey) -> None:
         del self._originals[key], self._lengths[key]
-
-
-def _length_of(answer: Answer) -> int:
-    """Return how long the JSON of an answer is; all other texts of it are short."""
-    response = answer.response
-    members = (response.grade, response.interpretation, response.embedded_credential)
-    return sum(len(canonical_json(member)) for member in members)
