@@ -1,7 +1,7 @@
 -- What each run found otherwise than the runs before: per item before and now, and why. A failed row never stands for an
--- item if there is another one. An item is gone if a run that left nothing out of its catalog does not have it, or if one
--- that left rows out found it listed no more; an item is new if no run since the last whole one had it, and no rows of
--- theirs were pruned, or if it was gone meanwhile.
+-- item if there is another one. An item is gone if a run that left nothing out of its catalog, and was not pruned, does
+-- not have it, or if one that left rows out found it listed no more; an item is new if no run since the last whole one
+-- had it, and no rows of theirs were pruned, or if it was gone meanwhile.
 WITH files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
     FROM store.verdicts_files JOIN store.comparisons USING (run_id)

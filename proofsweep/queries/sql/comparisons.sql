@@ -1,6 +1,7 @@
 -- What `changes` compares each run with: the runs of its environment since the last one that left nothing out of its
 -- catalog, and was not pruned; and those older than that for an item that has no other row than failed ones in them. What
--- such a run had is gone if one that left nothing out does not have it; what it may have had, and was pruned, is not new.
+-- such a run had is gone if one that left nothing out, and was not pruned, does not have it; what it may have had, and was
+-- pruned, is not new.
 -- The variable compared_runs chooses runs, if it is set: whoever asks about some of them opens no file of the others.
 WITH known AS (
     SELECT
@@ -10,7 +11,9 @@ WITH known AS (
     WHERE list_contains(getvariable('environments'), environment)
 ),
 compared AS (
-    SELECT later.run_id, later.environment, later.identity, later.is_whole, max(earlier.run_id) AS since
+    SELECT
+        later.run_id, later.environment, later.identity, later.is_whole AND NOT later.is_pruned AS lists_all,
+        max(earlier.run_id) AS since
     FROM known AS later
     LEFT JOIN known AS earlier ON (earlier.environment, earlier.identity) = (later.environment, later.identity)
         AND earlier.is_whole AND NOT earlier.is_pruned AND earlier.run_id < later.run_id
@@ -26,7 +29,7 @@ last_pruned AS (  -- before each run
 )
 SELECT
     compared.run_id AS at_run, known.run_id, known.run_id = compared.run_id AS is_now,
-    compared.is_whole AND known.identity = compared.identity AS may_be_gone,
+    compared.lists_all AND known.identity = compared.identity AS may_be_gone,
     coalesce(pruned_run_id < since, pruned_run_id IS NULL) AS may_be_new,
     since IS NULL AS is_first,
     CASE WHEN since IS NULL OR max(CASE WHEN known.run_id < compared.run_id THEN failed END) OVER (

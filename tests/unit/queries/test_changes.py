@@ -119,6 +119,19 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
         shutil.rmtree(Path(results.store.url, "_latest"), ignore_errors=True)
 
 
+def test_a_run_that_was_pruned_calls_no_file_gone(results: Results) -> None:
+    """Its rows went since others are newer; it is still known, as it says what its catalog lists."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "gone": ACCEPTED}, is_noted=True)
+    plan = night(results, TUESDAY, {"a": ACCEPTED, "b": REJECTED}, is_noted=True)
+    night(results, FRIDAY, {"a": ACCEPTED, "b": REJECTED}, is_noted=True, catalog="/c/another.csv")
+    assert list(changes_of(results, plan)) == ["gone"]
+    prune(results, find_prunable(results, 1, datetime(2026, 11, 19, tzinfo=UTC)))
+
+    assert results.parts_of("verdicts", plan) == []
+    assert changes(results, TUESDAY) == []
+    assert changes_of(results, plan) == {}
+
+
 def changes_of(results: Results, now: Plan) -> dict[str | None, tuple[str, str | None]]:
     with run_changes(results, now) as found:
         rows = list(found.rows())
