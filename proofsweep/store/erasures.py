@@ -1,6 +1,6 @@
 """Which answers answer nothing any more: the service has erased the proof since, so it would not give them again.
 
-An erasure is an event of the same clock as the answers. What people read (`queries`) keeps such an answer: it was given.
+An erasure is an event of the same clock as the answers. What people read (`queries`) keeps such an answer, as given.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class Erasures:
     """The proofs of one environment that are known to be gone, and when the service last said so."""
 
     def __init__(self, results: Results, environment: str, after: str = "") -> None:
-        """Read the tables, and the journals of erasures whose ID is later than `after`: one may be at work, or killed."""
+        """Read the table, and the journals of erasures with an ID later than `after`: one may be at work, or killed."""
         self._told_at: dict[str, datetime] = {}
         is_known = (pc.field("environment") == environment) & pc.field("reason").is_null()
         for rows in _rows(results, after):
