@@ -26,8 +26,8 @@ class Erasures:
         self._told_at: dict[str, datetime] = {}
         is_known = (pc.field("environment") == environment) & pc.field("reason").is_null()
         for rows in _rows(results, after):
-            gone = rows.filter(is_known)
-            for proof_id, at in zip(gone["proof_id"].to_pylist(), gone["answered_at"].to_pylist(), strict=True):
+            for erasure in rows.filter(is_known).to_pylist():
+                proof_id, at = str(erasure["proof_id"]), erasure["answered_at"]
                 self._told_at[proof_id] = max(at, self._told_at.get(proof_id, at))
 
     @property
@@ -39,9 +39,12 @@ class Erasures:
         """Leave out the answers that are older than the erasure of their proof."""
         if not self._told_at:
             return answers
-        erased_at = map(self._told_at.get, answers["proof_id"].to_pylist())
-        is_older = pc.less_equal(answers["answered_at"], pa.array(erased_at, answers["answered_at"].type))
-        return answers.filter(pc.invert(pc.fill_null(is_older, False)))
+        times = zip(answers["proof_id"].to_pylist(), answers["answered_at"].to_pylist(), strict=True)
+        return answers.filter(pa.array([self._is_newer(proof_id, at) for proof_id, at in times], pa.bool_()))
+
+    def _is_newer(self, proof_id: object, answered_at: datetime | None) -> bool:
+        erased_at = self._told_at.get(str(proof_id))
+        return erased_at is None or answered_at is None or answered_at > erased_at
 
 
 def _rows(results: Results, after: str) -> Iterator[pa.Table]:
