@@ -50,7 +50,11 @@ class AnswerChecks:
         newest = self.model.newest_answers()
         shown = Latest(self.results, is_kept=False).answers(_ENVIRONMENT, newest, _SHOWN)
         for item, told in newest.items():
-            if (row := shown.get(item)) is None:
+            row = shown.get(item)
+            if self.model.is_void(told):
+                if row is not None and row["verify_request_id"] == told.row["verify_request_id"]:
+                    yield f"{item} has an answer, {_said(told)}, and its proof was erased since"
+            elif row is None:
                 yield f"{item} has no answer, and it was {_said(told)}"
             elif any(row[name] != told.row[name] for name in _SHOWN[2:]) and not self._is_as_new(row, told):
                 self._misled[item] = self._whose(self._told_by(str(row["run_id"]), item), told)

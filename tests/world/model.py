@@ -29,6 +29,7 @@ _INGEST = "ingest"  # the kind of a pass over a watched folder, which lists no c
 _PLAN = re.compile(r"results/_runs/([^/]+)/plan\.json")
 _LEG = re.compile(r"results/_runs/([^/]+)/legs/(\d+)/lease\.json")
 _SEGMENT = re.compile(r"results/_runs/([^/]+)/journal/(\d+)/verdicts-[^/]*\.arrow")
+_ERASURES = re.compile(r"results/(erasures/.*\.parquet|_runs/[^/]+_erasure_[^/]+/journal/\d+/erasures-[^/]*\.arrow)")
 _CLOSING = b"proofsweep.closing"
 
 
@@ -233,6 +234,23 @@ class Model:
     def _served_at(self) -> dict[str, float]:
         return {served.request_id: served.at for served in self.night.partner.served}
 
+    @cached_property
+    def _erased_at(self) -> dict[str, datetime]:
+        """When the partner last said that a proof is gone, by the rows that say so."""
+        found: dict[str, datetime] = {}
+        for key in filter(_ERASURES.fullmatch, sorted(self.objects)):
+            content = self.objects[key]
+            table = read_parquet(content) if key.endswith(".parquet") else pa.ipc.open_stream(content).read_all()
+            for row in table.to_pylist():
+                if row["reason"] is None:
+                    found[row["proof_id"]] = max(row["answered_at"], found.get(row["proof_id"], row["answered_at"]))
+        return found
+
+    def is_void(self, told: Told) -> bool:
+        """Whether an answer is older than the erasure of its proof, and so answers nothing any more."""
+        erased_at = self._erased_at.get(told.row["proof_id"])
+        return erased_at is not None and told.row["answered_at"] <= erased_at
+
     # --- What the world had
 
     def bytes_at(self, item: str, at: float) -> str:
@@ -262,8 +280,10 @@ class Model:
         """Whether a file of these bytes must be asked about: an answer for them is not there, or not of that age."""
         of_bytes = [told for told in self.told if told.item == item and told.is_answer]
         newest = Told.newest(told for told in of_bytes if told.row["audio_sha256"] == digest)
-        if newest is None or since is None:
-            return newest is None
+        if newest is None or self.is_void(newest):
+            return True
+        if since is None:
+            return False
         return not since <= newest.row["answered_at"] <= until
 
     def was_laid_since(self, item: str, at: float) -> bool:
