@@ -92,8 +92,11 @@ def prune(
         lines.append(f"{len(found.begun):,} of these: an earlier prune was interrupted")
     if found.old_runs > len(found.new):
         lines.append(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
+    if found.unfinished:
+        left = f"{counted(len(found.unfinished), 'object')}, {size_text(sum(found.unfinished.values()))}"
+        lines.append(f"In the whole store, killed processes have left {left} of writes and plans; that goes too")
     done: list[Pruning] = []
-    if not found.all:
+    if not found.all and not found.unfinished:
         lines.append("There is nothing to delete.")
     elif yes:
         with out.status("deleting …"):
@@ -102,7 +105,9 @@ def prune(
     else:
         lines.append(f"Would delete: {_sums(found.all)}; with --yes it does")
     runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
-    request.answer({"environment": environment, "found": runs, "pruned": [each.run_id for each in done]}, lines)
+    pruned = [each.run_id for each in done]
+    unfinished = {"bytes": sum(found.unfinished.values()), "objects": len(found.unfinished)}
+    request.answer({"environment": environment, "found": runs, "pruned": pruned, "unfinished": unfinished}, lines)
     return ExitCode.ACCEPTED
 
 

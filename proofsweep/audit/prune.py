@@ -1,18 +1,21 @@
 """Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
 
-(1) an object names all that goes of a run, (2) the ledger has an entry of it, (3) what it names is deleted.
+(1) an object names all that goes of a run, (2) the ledger has an entry of it, (3) what it names is deleted. What killed
+processes have left of writes and plans goes too; nothing names that.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from typing import get_args
 
 from proofsweep import __version__
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
+from proofsweep.domain.runs import began_at
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, newest_rows, refresh
 from proofsweep.store.lease import leg_numbers
@@ -23,6 +26,7 @@ from proofsweep.store.parts import Pruning, Results, ended_parts, prunings_of
 from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
 from proofsweep.verify.commit import record_ended_legs
 
+_LONGEST_PLANNING = timedelta(days=7)
 _DAYS = re.compile(r"(\d{1,5})d")
 
 
@@ -31,6 +35,7 @@ class Prunable:
     old_runs: int  # how many runs are old enough, those included of which nothing can go
     begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
     new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
+    unfinished: Mapping[str, int]  # sizes in bytes of what killed processes have left of writes and plans, by name
 
     @property
     def all(self) -> list[Pruning]:
@@ -90,7 +95,8 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
         return pruning if deleted else None
 
     new = [pruning for pruning in some_at_once(old_runs, pruning_of, REQUESTS_AT_ONCE) if pruning is not None]
-    return Prunable(old_runs=len(old_runs), begun=begun, new=new)
+    unfinished = results.store.unfinished_writes() | _unfinished_plans(results, latest.index)
+    return Prunable(old_runs=len(old_runs), begun=begun, new=new, unfinished=unfinished)
 
 
 def prune(results: Results, prunable: Prunable) -> list[Pruning]:
@@ -107,7 +113,34 @@ def prune(results: Results, prunable: Prunable) -> list[Pruning]:
     for pruning in done:
         delete_all(results.store, pruning.deleted.keys() - {pruning.last})  # (3)
         results.store.delete(pruning.last)
+    delete_all(results.store, prunable.unfinished)
     return done
+
+
+def _unfinished_plans(results: Results, index: IndexedRuns) -> dict[str, int]:
+    """Return the sizes of planned items without a plan, by name, if another run was planned a week later or more.
+
+    No process plans for so long, and run IDs are of the service's clock, whatever this machine's says.
+    """
+    store = results.store
+    newest = max((at for run_id in index.records if (at := _planned_at(run_id)) is not None), default=None)
+    found: dict[str, int] = {}
+    for run_id in store.folders("_runs"):
+        is_known = run_id in index.records or run_id in index.pruned or layout.kind_of(run_id)
+        planned_at = _planned_at(run_id)
+        if is_known or newest is None or planned_at is None or newest - planned_at < _LONGEST_PLANNING:
+            continue
+        # A run that has begun has lost its plan, and its items are what is left of it.
+        if store.read(layout.plan_name(run_id)) is None and not store.folders(layout.legs_folder(run_id)):
+            for which in get_args(layout.ItemList):
+                found |= store.sizes(layout.items_folder(run_id, which))
+    return found
+
+
+def _planned_at(run_id: str) -> datetime | None:
+    with suppress(ValueError):
+        return began_at(run_id)
+    return None
 
 
 def _newest_parts(results: Results, latest: Latest) -> frozenset[str]:

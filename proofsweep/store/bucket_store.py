@@ -57,7 +57,9 @@ class BucketStore:
         """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""
         attributes = {"Content-Type": "text/html; charset=utf-8"} if name.endswith(".html") else None
         with self._wrapped_errors("written"):
-            obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
+            bucket, key = self._bucket, self._key(name)
+            # In one request: of an upload in pieces, a kill would leave some that nobody sees, and that cost money.
+            obstore.put(bucket, key, content, mode="overwrite", attributes=attributes, use_multipart=False)
 
     def replace_derived(self, name: str, content: bytes) -> None:
         self.replace(name, content)  # a bucket knows no owner of an object
@@ -92,6 +94,9 @@ class BucketStore:
     def delete(self, name: str) -> None:
         with self._wrapped_errors("written", may_miss=True):
             obstore.delete(self._bucket, self._key(name))
+
+    def unfinished_writes(self) -> dict[str, int]:
+        return {}  # an object is put in one request
 
     @property
     def _bucket(self) -> "ObjectStore":

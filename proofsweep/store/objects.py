@@ -33,6 +33,9 @@ Document = TypeVar("Document")
 
 JSON_OBJECT = TypeAdapter(dict[str, object])
 
+_DRAFT = ".draft-"  # begins the name of what is being written
+_NOBODYS_SECONDS = 7 * 86_400
+
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
 
@@ -167,9 +170,26 @@ class FolderStore:
         with self.wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
+    def unfinished_writes(self) -> dict[str, int]:
+        """Return the sizes in bytes of what killed processes had begun to write, by name; a week passed since.
+
+        The clock is that of the file system: something else was written into the store a week later.
+        """
+        drafts: dict[str, os.stat_result] = {}
+        newest = 0.0
+        for folder, _, files in os.walk(self._root):
+            for file in files:
+                path = Path(folder, file)
+                with suppress(FileNotFoundError), self.wrapped_errors("read"):
+                    facts = path.stat()
+                    newest = max(newest, facts.st_mtime)
+                    if file.startswith(_DRAFT):
+                        drafts[str(path.relative_to(self._root))] = facts
+        return {name: facts.st_size for name, facts in drafts.items() if newest - facts.st_mtime > _NOBODYS_SECONDS}
+
     def _write(self, name: str, content: bytes, put: Callable[[Path, Path], object]) -> None:
         path = self._root / name
-        draft = path.parent / f".draft-{secrets.token_hex(8)}"
+        draft = path.parent / f"{_DRAFT}{secrets.token_hex(8)}"
         with self.wrapped_errors("written"):
             for made in make_folder(path.parent):
                 share_with_folder(made)

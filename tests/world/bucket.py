@@ -50,8 +50,8 @@ class Bucket:
 
     # --- In the words of `obstore`, whose first argument is the bucket
 
-    def put(self, _root: object, key: str, content: bytes, *, mode: str, attributes: object = None) -> None:
-        del attributes
+    def put(self, _root: object, key: str, content: bytes, *, mode: str, **options: object) -> None:
+        del options
         with_answer = self._begin("put", key, is_write=True)
         task = here().current
         process = None if task is None else task.process

@@ -3,12 +3,14 @@
 import os
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from proofsweep.audit.prune import Prunable, days_of, find_prunable, prune
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.runs import began_at
 from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store import layout
@@ -81,6 +83,29 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
     assert {name.split("/")[0] for name in after - before} == {"_ledger", "_pruned"}
     assert base_rows(results) == rows
     assert prune_all(results) == []
+
+
+def test_what_killed_processes_left_unfinished_goes_after_a_week(results: Results, tmp_path: Path) -> None:
+    """Drafts and items without a plan; not those of a process that may be at work, nor of a run that lost its plan."""
+    newest = max(path.stat().st_mtime for path in tmp_path.rglob("*"))
+    week = 7 * 86_400
+    for name, age in (("verdicts/.draft-old", week + 60), ("_runs/.draft-young", week - 60), (".draft-now", 0)):
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (newest - age, newest - age))
+    last = max(RunIndex(results).refreshed().records)
+    killed, planning = (f"{began_at(last) - timedelta(days=days):%Y%m%dT%H%M%SZ}_000aa" for days in (8, 6))
+    lost = killed.replace("_000aa", "_000bb")
+    for run_id in (killed, planning, lost):
+        results.store.create(layout.items_name(run_id, 0), b"items")
+    Legs(results.store, lost).take(1)
+    before = objects(tmp_path)
+    gone = {"verdicts/.draft-old", layout.items_name(killed, 0)}
+
+    prunable = replace(found(results), begun=[], new=[])
+    prune(results, prunable)
+
+    assert set(prunable.unfinished) == gone
+    assert before - objects(tmp_path) == gone
 
 
 def test_a_run_that_is_young_or_may_be_alive_stays(results: Results, tmp_path: Path) -> None:

@@ -152,6 +152,13 @@ def test_what_stands_in_the_store_counts_and_not_its_answer(forgetful: BucketSto
         forgetful.create("rival", b"content")
 
 
+def test_a_large_object_is_put_in_one_request(forgetful: BucketStore) -> None:
+    """Of an upload in pieces, which this bucket does not know, a kill would leave some that nobody sees."""
+    forgetful.replace("rival", bytes(6 * 1024 * 1024))
+
+    assert forgetful.read("rival")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Store:
     return FolderStore(tmp_path / "deep" / "results")
