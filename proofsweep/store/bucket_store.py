@@ -32,7 +32,8 @@ class BucketStore:
 
     def create(self, name: str, content: bytes) -> None:
         # What stands there counts, not the answer: a name may be taken by the library's own first try, and some buckets
-        # let two processes through.
+        # let two processes through. The second may even come after this has read back: then the content says later
+        # whose object it is, so whoever deletes something because of this reads it once more.
         for _ in range(_CREATE_ATTEMPTS):
             failure = None
             try:

@@ -22,7 +22,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal
 from proofsweep.store.lease import Legs, receipts_of
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.objects import delete_all
+from proofsweep.store.objects import delete_all, read_required, sha256_hex
 from proofsweep.store.parts import SCHEMAS, Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.runs import IndexedRuns, RunRecord, has_begun_leg
@@ -122,6 +122,7 @@ class LegParts:
         """Take the journal of the leg's own process: what it has written it need not learn from a listing."""
         self.parts: dict[str, list[Part]] = {run.table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
+        self._created: list[Part] = []  # and not looked at again
         self.results, self.run, self.leg = results, run, leg
         self._folder, self._own = layout.journal_folder(run.run_id, leg), journal or Journal(results, run.run_id, leg)
 
@@ -129,10 +130,7 @@ class LegParts:
     def found(cls, results: Results, run: AnyRun, leg: int) -> "LegParts":
         """Return the parts that there are: of a leg whose process is gone."""
         parts = cls(results, run, leg)
-        for each in parts.parts:
-            there = frozenset(results.store.names(layout.table_folder(each, run.run_date)))
-            while (name := parts._next_name(each)) in there:
-                parts._note(each, *results.marked_part(name))
+        parts._read()
         return parts
 
     def publish(self) -> None:
@@ -147,7 +145,8 @@ class LegParts:
             while not self._marks[table].is_closing and self._has_added(table, {journal.writer: last}):
                 pass
             if self._marks[table].is_closing:
-                raise RunIsActive(f"Leg {self.leg} of run {self.run.run_id} was taken over by another process.")
+                raise self._taken_over()
+        self._look_again()
         for table, mark in self._marks.items():
             published = mark.journal.get(journal.writer, 0)
             delete_all(self.results.store, [each.name for each in written[table] if each.number <= published])
@@ -175,6 +174,33 @@ class LegParts:
         for table in self.parts:
             while not self._marks[table].is_closing:
                 self._has_added(table, None)
+        self._look_again()
+
+    def _read(self) -> None:
+        """Read the parts that there are, in place of what is known of them."""
+        created = {part.name for part in self._created}
+        self._created = []
+        for table, parts in self.parts.items():
+            there = created.union(self.results.store.names(layout.table_folder(table, self.run.run_date)))
+            parts.clear()
+            self._marks[table] = Mark(journal={}, is_closing=False)
+            while (name := self._next_name(table)) in there:
+                self._note(table, *self.results.marked_part(name))
+
+    def _look_again(self) -> None:
+        """Raise RunIsActive if parts that this process has created are another's now.
+
+        Some gateways let a second create through, which lands when the first one was read back already. So nothing is
+        deleted from the journal, and no receipt is written, before what stands there was read once more.
+        """
+        for part in self._created:
+            if sha256_hex(read_required(self.results.store, part.name)) != part.sha256:
+                self._read()
+                raise self._taken_over()
+        self._created = []
+
+    def _taken_over(self) -> RunIsActive:
+        return RunIsActive(f"Leg {self.leg} of run {self.run.run_id} was taken over by another process.")
 
     def _is_enough(self, table: str) -> bool:
         waiting = self._own.waiting(table)
@@ -198,6 +224,7 @@ class LegParts:
         name = self._next_name(table)
         try:
             part = self.results.create_part(name, table, rows, mark)
+            self._created.append(part)
         except NameTaken:
             part, mark = self.results.marked_part(name)
         self._note(table, part, mark)

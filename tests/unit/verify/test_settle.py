@@ -1,5 +1,7 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
+import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.errors import ResultsError, RunIsActive
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import unfinished_runs
@@ -15,6 +17,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Legs, legs_of
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs
@@ -23,7 +26,16 @@ from proofsweep.verify.commit import PART_BYTES, LegParts, count_leg, settle_leg
 from ...worlds import ended_runs
 from ...worlds.waiting import wait_for
 from ..conftest import LegBuilder
-from ..left_behind import BreakingStore, exchange, let_holder_die, rows_of, verdict, write_journal, write_part
+from ..left_behind import (
+    BreakingStore,
+    exchange,
+    journal_rows,
+    let_holder_die,
+    rows_of,
+    verdict,
+    write_journal,
+    write_part,
+)
 from ..scripted_service import NOW
 
 WRITES = 6
@@ -183,6 +195,41 @@ def test_a_process_that_comes_back_while_its_leg_is_closed(
 
     assert rows_of(results, plan) == [0, 1, 2, 3]
     assert parts_of(results, plan) == [(1, False)] * 4 + [(0, True)]
+
+
+class LateStore(FolderStore):
+    """A bucket behind a gateway that lets another create of a name through, after the first was read back."""
+
+    late: Callable[[str], object] = staticmethod(lambda _name: None)
+
+    def create(self, name: str, content: bytes) -> None:
+        super().create(name, content)
+        self.late(name)
+
+
+@pytest.mark.parametrize("is_own_end", [False, True])
+def test_a_part_that_another_process_has_created_too_deletes_no_row(
+    results: Results, plan: Plan, tmp_path: Path, *, is_own_end: bool
+) -> None:
+    """Whose part it is, is decided by what stands there; a row that this one lacks stays in the journal."""
+    write_journal(results, plan, 1, [0])
+    elsewhere = Results(FolderStore(shutil.copytree(tmp_path / "results", tmp_path / "elsewhere")))
+    LegParts.found(elsewhere, plan, 1).close()
+    (name,) = elsewhere.parts_of("verdicts", plan, 1)
+    store = LateStore(tmp_path / "results")
+    late = elsewhere.store.read(name) or b""
+    store.late = lambda created: FolderStore.replace(store, name, late) if created == name else None
+    journal = Journal(results, plan.run_id, 1, "v")
+    journal.add(verdict(plan, 1, 1), [])
+    journal.flush()
+    own = LegParts(Results(store), plan, 1, journal)
+
+    with pytest.raises(RunIsActive, match="taken over"):
+        (own.close if is_own_end else own.publish)()
+
+    assert rows_of(results, plan) == [0]
+    assert [part.rows for part in own.parts["verdicts"]] == [1]
+    assert 1 in journal_rows(results, plan, 1)
 
 
 def test_a_row_of_two_processes_is_in_one_part(results: Results, plan: Plan) -> None:
