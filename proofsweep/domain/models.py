@@ -27,7 +27,9 @@ def text_of(value: object) -> str | None:
 
 def short_text_of(value: object) -> str | None:
     """Keep the beginning of a text, as of a name; anything else is absent."""
-    return value[:_MOST_TEXT_CHARS].encode("utf-8", "replace").decode() if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return value[:_MOST_TEXT_CHARS].encode("utf-8", "replace").decode()
 
 
 def number_of(value: object) -> float | None:
