@@ -24,7 +24,7 @@ from proofsweep.store.tables import ANSWERED
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 32  # accepted files of each mode, the smallest
-_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
+_OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
 _OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode"]
 
 
@@ -167,7 +167,7 @@ class PastAnswers:
         """Return what tells each acceptance apart, and the smallest files."""
         hashes, kept = array("q"), pa.Table.from_batches([], pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
-        for rows in self._tables([*_OF_ACCEPTANCE, "accepted", "proof_id"]):
+        for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):
             table = rows.filter(is_wanted).select(_OF_ACCEPTANCE)
             columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
