@@ -1,15 +1,15 @@
 """Count what commands ask of a bucket that is a year old: `python -m benchmarks.a_year [--full]`.
 
-A year is 365 nights of 100 parts, and 3,400 hourly ingests of one part; the default is a tenth of it. The index and
-the base of latest answers are made, some more runs keep them, and then the commands are measured: requests (a listing
-counts once for each thousand names), seconds and bytes read. The bucket is in memory, so the seconds are our own.
+A year is 365 nights of 100 parts, and 3,400 hourly ingests of one part; the default is a tenth of it. The base of
+latest answers is made, some more runs keep it, and then the commands are measured: requests (a listing counts once for
+each thousand names), seconds and bytes read. The bucket is in memory, so the seconds are our own.
 """
 
 import argparse
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -23,9 +23,9 @@ from proofsweep.queries.store_status import store_status
 from proofsweep.store import bucket_store
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.latest import refresh
+from proofsweep.store.legs import refuse_if_active
 from proofsweep.store.objects import probe
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import open_leg
 from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
 from proofsweep.verify.service import bind_key
@@ -81,15 +81,14 @@ def is_night(plan: Plan) -> bool:
     return "/catalog-" in plan.catalog
 
 
-def commands(results: Results) -> dict[str, Callable[[], object]]:
-    """Return what each command asks of the store; `verify` until its first leg begins, without its own items."""
-    night = next(run.plan.run_id for run in RunIndex(results).refreshed().newest_first() if is_night(run.plan))
+def commands(night: str) -> dict[str, Callable[[Results], object]]:
+    """Return what each command asks of a store; `verify` until its first leg begins, without its own items."""
     return {
-        "status of all catalogs": lambda: store_status(results, datetime.now(UTC)),
-        "status": lambda: describe_run(results, str(newest_run(results, "production"))),
-        "status of the last night": lambda: describe_run(results, night),
-        "resume, nothing open": lambda: next(unfinished_runs(results), None),
-        "verify, its start": lambda: start_verify(results),
+        "status of all catalogs": lambda results: store_status(results, datetime.now(UTC)),
+        "status": lambda results: describe_run(results, str(newest_run(results, "production"))),
+        "status of the last night": lambda results: describe_run(results, night),
+        "resume, nothing open": lambda results: next(unfinished_runs(results), None),
+        "verify, its start": start_verify,
     }
 
 
@@ -97,6 +96,7 @@ def start_verify(results: Results) -> None:
     """Do what `verify` does with the store before its first call of a row."""
     now = datetime.now(UTC)
     plan = plan_at(now, 1, catalog="s3://masters/incoming/0")
+    plan = replace(plan, read_after=refuse_if_active(results, plan.environment, plan.identity))
     bind_key(results.store, "abc", URL)
     probe(results.store)
     results.write_plan(plan)
@@ -136,14 +136,15 @@ def main() -> None:
     print("| what | requests | seconds | MB read |\n|---|---|---|---|")
     for plan in sorted(plans, key=lambda plan: plan.run_id):
         leave_run(results, plan, [True] * plan.items, rows=rows)
-    bucket.measure("the index and a base, the first time", lambda: refresh(results))
+    bucket.measure("the log and a base, the first time", lambda: refresh(Results(results.store)))
     later = [ingest(times[-1] + timedelta(minutes=40 + each), ingests + each) for each in range(5)]
     for plan in [*later, night(times[-1] + timedelta(minutes=50))]:
         leave_run(results, plan, [True] * plan.items, rows=rows)
         name = "the entries of a night" if is_night(plan) else "the entries of an ingest"
-        bucket.measure(name, partial(note_leg, results, plan))
-    for name, command in commands(results).items():
-        bucket.measure(name, command)
+        bucket.measure(name, partial(note_leg, Results(results.store), plan))
+    last = next(run.plan.run_id for run in results.log.runs().newest_first() if is_night(run.plan))
+    for name, command in commands(last).items():
+        bucket.measure(name, partial(command, Results(results.store)))  # each is a process of its own
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.store import layout
-from proofsweep.store.lease import Legs
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import ITEMS, SCHEMAS, Results, conformed, parquet_of
 from proofsweep.verify.commit import LegParts, settle_leg
@@ -52,7 +52,7 @@ def plan_at(began: datetime, items: int, *, catalog: str = CATALOG, batch_items:
 
 
 def leave_run(results: Results, plan: Plan, is_accepted: Iterable[bool], *, first: int = 0, rows: int = 0) -> None:
-    """Leave a run of the items from `first` on behind: items, plan, lease, parts of so many rows, receipt, ledger."""
+    """Leave a run of the items from `first` on behind: items, plan, a leg, parts of so many rows, receipt."""
     results.write_plan(plan)
     answers = np.fromiter(is_accepted, bool, plan.items)
     for number, batch in enumerate(plan.batches):
@@ -63,12 +63,11 @@ def leave_run(results: Results, plan: Plan, is_accepted: Iterable[bool], *, firs
         chosen = range(start, min(start + part_rows, plan.items))
         table = verdicts_rows(plan, chosen, first, answers[chosen.start : chosen.stop])
         results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, seq, 1), "verdicts", table)
-    legs = Legs(results.store, plan.run_id)
-    legs.take(1)
+    Legs(results, plan).begin({})
     began = datetime.fromisoformat(plan.created_at)
     facts: Row = {"started_at": began, "finished_at": began + timedelta(minutes=30)}
     facts |= {"key_fingerprint": "abc", "rate_learned": 5.0}
-    settle_leg(LegParts.found(results, plan, 1), legs, EndedBy.COMPLETE, facts)
+    settle_leg(LegParts.found(results, plan, 1), EndedBy.COMPLETE, facts)
 
 
 def verdicts_rows(plan: Plan, rows: range, first: int, is_accepted: np.ndarray) -> pa.Table:

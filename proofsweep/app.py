@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
-    from proofsweep.store.lease import LegProgress
+    from proofsweep.store.heartbeat import LegProgress
     from proofsweep.store.parts import Results
     from proofsweep.verify.item import Record
     from proofsweep.verify.leg import Leg
@@ -182,15 +182,13 @@ class App:
     @contextmanager
     def away_is_outage(self) -> Iterator[None]:
         """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
-        from proofsweep.store.runs import RunIndex
-
         try:
             yield
         except CatalogError as error:
             message = f"{error.message}; earlier runs found files there: is it mounted?"
             away = RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog)
             with suppress(UsageError):  # a store that cannot be read must not hide what is wrong with the catalog
-                if error.catalog and RunIndex(self.results).refreshed().plans(self.environment, error.catalog):
+                if error.catalog and self.results.log.runs().plans(self.environment, error.catalog):
                     raise away from error
             raise
 
@@ -320,8 +318,6 @@ class App:
         self, given: str | None, location: str, bounds: Bounds, selection: Selection = ALL_ROWS
     ) -> Iterator[tuple[str, Bounds]]:
         """Yield the run that is given, else those of a catalog: its unfinished one, then one of the selection."""
-        from proofsweep.store.journal import CompletedRows
-
         if given is not None:
             yield given, bounds
             return
@@ -330,10 +326,15 @@ class App:
         resumed = self.run_to_resume(location)
 
         def plan(rest: Bounds) -> Plan:
-            remaining = None if resumed is None else CompletedRows.load(self.results, resumed).items()
-            return self.plan(location, selection, rest, apart_from=remaining)
+            return self.plan(location, selection, rest, apart_from=self.rows_of_resumed(resumed, selection))
 
         yield from self.runs_in_turn(resumed, plan, bounds)
+
+    def rows_of_resumed(self, resumed: Plan | None, selection: Selection) -> "Iterable[WorkItem] | None":
+        """Return the items that a run of what is due leaves out, as the run that went on before it has them."""
+        from proofsweep.verify.resume import rows_of_resumed
+
+        return rows_of_resumed(self.results, resumed, selection.answered_since(self.clock()))
 
     def runs_in_turn(
         self, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds

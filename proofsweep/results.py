@@ -23,7 +23,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import SCHEMAS, Results
-from proofsweep.store.runs import RunIndex, newest_whole
+from proofsweep.store.runs import newest_whole
 from proofsweep.store.sql import quoted, quoted_name
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ResultsStore:
         A pass over a watched folder, which is a part of a catalog, counts only if there is nothing else. ResultsError
         if there is no run, or the store has several environments and none is named.
         """
-        plans = RunIndex(self._results).refreshed().plans(environment, catalog)
+        plans = self._results.log.runs().plans(environment, catalog)
         environments = sorted({plan.environment for plan in plans})
         if len(environments) > 1:
             raise ResultsError(f"{self.url} holds runs of several environments: name one of {', '.join(environments)}.")

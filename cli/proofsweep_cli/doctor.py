@@ -65,7 +65,7 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
     if not any(finding.about == "key" and not finding.code for finding in key):
         return
     with suppress(ProofsweepError):  # the findings about the store and the key say why
-        if (said := unfinished_rotation(app.store, app.service.key_fingerprint)) is not None:
+        if (said := unfinished_rotation(app.results, app.service.key_fingerprint)) is not None:
             yield Finding("rotation", said, ExitCode.FAILED)
     service = _finding_about("service", lambda: _check_service(app.service))
     yield service

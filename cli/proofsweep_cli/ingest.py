@@ -76,7 +76,7 @@ def _pass_of_many(
         say(stop.message)
         return code_of_error(stop), stop.ended_by in _LAST_PASS
     except RunIsActive as busy:
-        if watched.lease.is_superseded(watched.term):
+        if watched.term.is_lost():
             raise
         say(busy.message)
         return ExitCode.ACTIVE, False

@@ -13,7 +13,7 @@ from proofsweep.config.notices import say
 from proofsweep.domain.text import counted, duration_text, percent_of
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, json_of, notes_of
-from proofsweep.store.lease import LegProgress, OpenTerm
+from proofsweep.store.heartbeat import LegProgress, OpenLeg
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
@@ -62,13 +62,13 @@ def followed(out: Screen, heartbeats: Iterable[RunStatus]) -> bool:
     return True
 
 
-def active_lines(told: LegProgress | None, legs: Iterable[OpenTerm]) -> list[Text]:
+def active_lines(told: LegProgress | None, legs: Iterable[OpenLeg]) -> list[Text]:
     begun = styled("it has just begun: its first heartbeat tells how far it is", "")
     lines = [begun] if told is None else progress_lines(told)
     return [*lines, *(styled(f"leg {leg.leg}: {where_line(leg)}", "") for leg in legs)]
 
 
-def where_line(leg: OpenTerm) -> str:
+def where_line(leg: OpenLeg) -> str:
     age = f"last sign of life {duration_text(leg.age_seconds)} ago"
     if not leg.is_alive:
         return f"{leg.holder.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
@@ -198,7 +198,7 @@ def _print_summary(request: CommandRequest, run: RunStatus) -> None:
         out.print(f"  {note}", style="yellow")
     out.line(f"  tables: {request.app.store.url}/{{verdicts,exchanges,runs}}")
     if run.head:
-        out.line(f"  head of the ledger: {run.head}")
+        out.line(f"  head of the log: {run.head}")
     if not run.is_over:
         out.line(f"  {counted(run.remaining, 'row')} to do: {request.command('resume', run_id)}", style="bold")
     elif any(run.rows(outcome) for outcome in NEED_ATTENTION):

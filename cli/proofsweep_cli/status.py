@@ -21,7 +21,6 @@ from proofsweep.queries.status import (
 )
 from proofsweep.reports.run import json_of
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex, retire
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_screen import active_lines, followed, report, where_line
@@ -113,13 +112,13 @@ def _retire(request: CommandRequest, catalog: str) -> int:
     """Retire a catalog; a process that works on it is asked first, by a person."""
     app = request.app
     location = catalog if "://" in catalog else path_here(catalog)
-    index = RunIndex(app.results).refreshed()
-    named = next((each for each in (catalog, location) if index.plans(app.environment, each)), catalog)
-    own = {plan.run_id for plan in index.plans(app.environment, named)}
-    for leg in legs_of_store(app.results, index):
+    runs = app.results.log.runs()
+    named = next((each for each in (catalog, location) if runs.plans(app.environment, each)), catalog)
+    own = {plan.run_id for plan in runs.plans(app.environment, named)}
+    for leg in legs_of_store(app.results, runs):
         if leg.run_id in own and leg.is_alive:
             raise RunIsActive(f"{where_line(leg)}; stop it first: {request.command('stop', leg.run_id)}")
-    plans = retire(app.results, app.environment, named, datetime.now(UTC))
+    plans = app.results.log.retire(app.environment, named, datetime.now(UTC))
     counts = f"with {counted(len(plans), 'run')}, and counts no more; its rows stay"
     facts = {"catalog": plans[0].catalog, "environment": app.environment, "runs": [plan.run_id for plan in plans]}
     request.answer({"retired": facts}, [f"{plans[0].catalog} is retired ({app.environment}) {counts}"])

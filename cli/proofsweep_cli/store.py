@@ -6,14 +6,14 @@ from datetime import timedelta
 import typer
 from rich.text import Text
 
-from proofsweep.audit.check import Audit, audit_store, checked_head
+from proofsweep.audit.check import audit_store
+from proofsweep.audit.findings import Audit
+from proofsweep.audit.line import checked_head
 from proofsweep.audit.prune import days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
-from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.text import counted, printable
 from proofsweep.store.parts import Pruning, Results
-from proofsweep.store.runs import RunIndex
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import size_text, styled
@@ -73,13 +73,15 @@ def prune(
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete; without it, only say what would be deleted."),
 ) -> int:
     """Only runs of the config's environment are pruned, without remaining rows, that ended long enough ago. Their rows
-    in `runs`, their plans and their receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the
+    in `runs`, their plans and their receipts stay, and entries of the log name all that was deleted. Repeat the
     command if it was interrupted.
 
     Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """
     days = days_of(older_than)
-    store, out, now = request.app.results, request.out, utc_now()
+    store, out = request.app.results, request.out
+    with request.app.keyless_service() as service:
+        now = service.asked_clock()  # a machine whose clock is years ahead would prune what is young
     with out.status("reading the newest rows and the receipts …"):
         environment = request.app.environment
         others = _other_environments(store, environment)
@@ -101,7 +103,7 @@ def prune(
     elif yes:
         with out.status("deleting …"):
             done = prune_store(store, found)
-        lines.append(f"Deleted: {_sums(done)}; _pruned/ names it all")
+        lines.append(f"Deleted: {_sums(done)}; _log/ names it all")
     else:
         lines.append(f"Would delete: {_sums(found.all)}; with --yes it does")
     runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
@@ -113,9 +115,9 @@ def prune(
 
 def _other_environments(results: Results, environment: str) -> list[str]:
     """Name the other environments of a store; ResultsError if it does not hold this one."""
-    index = RunIndex(results, is_kept=False).refreshed()
-    pruned = {environment for environment, _ in index.pruned.values()}
-    there = index.environments | pruned
+    runs = results.log.runs()
+    pruned = {run.plan.environment for run in runs.pruned.values()}
+    there = runs.environments | pruned
     if there and environment not in there:
         held = ", ".join(map(printable, sorted(there)))
         none = f"There is no run of {printable(environment)} in {results.store.url}"

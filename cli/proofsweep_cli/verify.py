@@ -74,7 +74,7 @@ def verify(
     def planned(rest: Bounds) -> Plan:
         # After another run, the end of the quota is nobody's business: its leg has told all.
         told = stop_told(app) if unfinished is None else app.away_is_outage()
-        done = None if unfinished is None else app.results.items(unfinished)
+        done = app.rows_of_resumed(unfinished, selection)
         with request.out.status("reading the catalog and asking the service …"), told:
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""

@@ -39,11 +39,10 @@ from proofsweep.operations.rotate import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import ending_of
 from proofsweep.store import layout
-from proofsweep.store.lease import Legs
 from proofsweep.store.objects import json_bytes, sha256_hex
 from proofsweep.store.operations import probes_of
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
+from proofsweep.store.runs import LegRecord, RunRecord
 
 _OLDEST_PASS = timedelta(hours=12)  # of monitoring, by which a lasting state is decided
 _FACTS = [field.name for field in fields(ProbeFacts)]
@@ -95,7 +94,8 @@ class AlertFacts:
 
     def end_of_run(self, run: RunStatus) -> FlowEnd:
         items, remaining, failed = run.plan.items, run.remaining, run.rows("failed")
-        holder = Legs(self.results.store, run.plan.run_id).holder(run.legs[-1].leg)
+        begun = self.results.log.runs().records[run.plan.run_id].begun
+        holder = begun[-1].holder if begun else None
         but = "" if run.answered else ", and none was answered"
         some_failed = f"{failed:,} of {items:,} rows failed{but}" if failed else None
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
@@ -121,7 +121,7 @@ class AlertFacts:
 
     def runs(self, catalog: str | None = None) -> Iterator[RunRecord]:
         """Yield the runs of the environment, of one catalog or of all, the newest first."""
-        runs = RunIndex(self.results).refreshed().newest_first()
+        runs = self.results.log.runs().newest_first()
         mine = (run for run in runs if run.plan.environment == self.environment)
         return (run for run in mine if catalog in {None, run.plan.catalog})
 

@@ -19,7 +19,7 @@ from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.queries.status import describe_run
-from proofsweep.store.lease import leg_numbers, open_legs
+from proofsweep.store.legs import Legs
 from proofsweep.store.operations import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
 from proofsweep.verify.resume import resumable_since
@@ -130,7 +130,7 @@ class Check:
         oldest = new_run_id(resumable_since(facts.clock()), "")
         runs = [run for run in facts.runs(location) if not run.is_superseded and run.plan.run_id >= oldest]
         newest = {run.plan.identity: run for run in reversed(runs)}
-        for plan in (run.plan for run in newest.values() if not run.is_over):
-            if leg_numbers(results.store, plan) and not any(leg.is_alive for leg in open_legs(results.store, plan)):
-                run = describe_run(results, plan.run_id)
+        for record in (run for run in newest.values() if run.begun and not run.is_over):
+            if not any(leg.is_alive for leg in Legs(results, record.plan).shown()):
+                run = describe_run(results, record.plan.run_id)
                 yield from alerts_of_run(facts.end_of_run(run), run) if run.remaining else []

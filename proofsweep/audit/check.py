@@ -1,114 +1,31 @@
-"""What an audit finds: of the ledger, walked from the first entry to the head; and of a store, run by run.
+"""What an audit finds of a store, run by run, when it has walked the log: it is read-only.
 
-Of each run or operation its plan and receipts, each part that they name, and rows against the plan. It is read-only.
+Of each run or operation its plan and receipts, each part that they name, and rows against the plan; and whether each
+pruning was allowed.
 """
 
-import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from proofsweep.config.threads import some_at_once
-from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.audit.findings import Audit
+from proofsweep.audit.line import Line, read_line
+from proofsweep.audit.prunings import NeededAnswers, PruningRule
+from proofsweep.config.threads import some_at_once, utc_now
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Operation, OperationKind, Plan
 from proofsweep.store import layout
-from proofsweep.store.lease import Lease
-from proofsweep.store.ledger import Ledger, LedgerEntry
-from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, numbered, sha256_hex
+from proofsweep.store.objects import REQUESTS_AT_ONCE, numbered, sha256_hex
 from proofsweep.store.operations import is_complete, operation_of
-from proofsweep.store.parts import SCHEMAS, Part, Results, conformed, prunings_of, table_of
+from proofsweep.store.parts import SCHEMAS, Part, Results, conformed, table_of
 from proofsweep.store.rows import with_instants
 from proofsweep.store.tables import RECEIPTED, written_by
-
-_HEAD = re.compile(r"[0-9a-f]{64}")
-# What an entry may name: only such objects are read.
-_NAMED = re.compile(r"_runs/\w+/legs/\d+/receipt\.json|_pruned/\w+-\d+\.json", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFinding:
-    where: str  # the object or run that it is about
-    what: str
-
-
-@dataclass(slots=True)
-class Audit:
-    head: str = ""  # of the ledger; empty if nothing has ended yet
-    runs: int = 0
-    legs: int = 0
-    operations: int = 0
-    parts: int = 0
-    rows: int = 0  # of `verdicts`
-    parts_pruned: int = 0
-    wrong: list[AuditFinding] = field(default_factory=list)  # records that were changed, or contradict each other
-    notes: list[AuditFinding] = field(default_factory=list)  # all is as it should be, but a reader should know it
-
-    def bad(self, where: str, what: str) -> None:
-        self.wrong.append(AuditFinding(where, what))
-
-    def note(self, where: str, what: str) -> None:
-        self.notes.append(AuditFinding(where, what))
-
-    def document(self) -> dict[str, object]:
-        return {"ok": not self.wrong} | asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The entries of a ledger, by the names of the receipts."""
-
-    entries: Mapping[str, LedgerEntry]
-    store: Store
-    newest: int  # number of the last entry
-    is_whole: bool  # else it is not known which receipts it lacks
-
-    def lacks(self, name: str) -> bool:
-        """Whether a receipt has no entry, also none that came while the audit read."""
-        is_new = self.is_whole and name not in self.entries
-        return is_new and all(entry.name != name for entry in Ledger(self.store).entries(self.newest))
-
-
-def checked_head(text: str) -> str:
-    """Read a head as a person kept it; UsageError if it is none."""
-    head = "".join(text.split()).lower()
-    if not _HEAD.fullmatch(head):
-        raise UsageError("A head is one digest of 64 hex digits, as audit prints it.")
-    return head
-
-
-def read_line(store: Store, head: str | None, audit: Audit) -> Line:
-    """Walk the ledger: no number is missing, each entry has the digest of the one before, one has the `head`."""
-    found, wrong = dict[str, LedgerEntry](), dict[int, str]()
-    before, digests = LedgerEntry(number=0), list[str]()
-    for entry in Ledger(store).entries():
-        is_readable = _NAMED.fullmatch(entry.name) is not None and entry.name not in found
-        if entry.number != before.number + 1:
-            wrong[before.number + 1] = "is missing from the ledger"
-        elif is_readable and entry.previous != before.digest:
-            wrong.setdefault(max(before.number, 1), "contradicts the entry after it: one of them was changed")
-            found.pop(before.name, None)  # what it names may be changed too
-        if is_readable:
-            found[entry.name] = entry
-        else:
-            wrong.setdefault(entry.number, "is no entry, or names a receipt that another entry names")
-        before = entry
-        digests.append(entry.digest)
-    for number, what in wrong.items():
-        audit.bad(layout.ledger_name(number), what)
-    audit.head = before.digest
-    if head is not None and head not in digests:
-        what = "no entry of the ledger has this digest: the records are not those that this head was taken of"
-        audit.bad(f"head {head}", what)
-    elif head is not None and (newer := digests[::-1].index(head)):
-        audit.note(f"head {head}", f"is older than {newer:,} of {len(digests):,} entries")
-    return Line(found, store, before.number, not wrong)
-
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # raised for bytes that are no part
 _NO_DOCUMENT = (ResultsError, ValueError, TypeError, AttributeError, KeyError)  # for what is no plan, receipt, pruning
@@ -129,8 +46,11 @@ _RECEIPT = TypeAdapter(LegReceipt)
 class RunAuditor:
     """Checks one run, or one operation, and reads its parts one by one."""
 
-    def __init__(self, results: Results, run_id: str, line: Line, audit: Audit) -> None:
+    def __init__(
+        self, results: Results, run_id: str, line: Line, audit: Audit, needed: Sequence[NeededAnswers] = ()
+    ) -> None:
         self._results, self._store, self._run_id, self._line, self._audit = results, results.store, run_id, line, audit
+        self._needed = needed  # answers that its parts may have
         self._gone: frozenset[str] = frozenset()  # names of objects that prunings delete
         self.named = set[str]()  # the parts that its receipts account for
 
@@ -142,6 +62,9 @@ class RunAuditor:
         plan_name, is_operation = layout.plan_name(self._run_id), bool(layout.kind_of(self._run_id))
         self._audit.operations += is_operation
         self._audit.runs += not is_operation
+        told, content = self._line.digests.get(plan_name), self._store.read(plan_name)
+        if told is not None and (content is None or told != sha256_hex(content)):
+            return None  # a finding already
         try:
             run = operation_of(self._store, self._run_id) if is_operation else self._results.plan(self._run_id)
             digest = self._results.plan_digest(self._run_id)
@@ -159,34 +82,34 @@ class RunAuditor:
             self._gone = self._pruned_names()
             self._check_rows(run, receipts)
             for receipt in receipts.values():
-                self._check_runs_row(run, receipt, receipts)
-        for name in (layout.receipt_name(self._run_id, leg) for leg in receipts if is_operation):
-            if self._line.lacks(name):
-                what = "has no entry in the ledger: its process was killed after it; the next operation adds it"
-                self._audit.note(name, what)
+                self._check_runs_row(run, receipt)
         for table in ("exchanges", *([run.table] if isinstance(run, Operation) else [])):
             for _ in self._parts(table, receipts):
                 continue
         return receipts
 
     def _receipts(self) -> dict[int, LegReceipt] | None:
-        """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
+        """Read the receipts of all legs; None if one is not as it was written, which a finding says."""
         found: dict[int, LegReceipt] = {}
-        are_sound = True
-        for leg in numbered(self._store, layout.legs_folder(self._run_id)):
-            name = layout.receipt_name(self._run_id, leg)
-            content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
-            entry = self._line.entries.get(name)
-            if content is None and entry is None:
-                if is_taken:
+        are_sound, run_id = True, self._run_id
+        begun = self._line.begun.get(run_id, {})
+        for leg in sorted({*begun}.union(numbered(self._store, layout.legs_folder(run_id)))):
+            name = layout.receipt_name(run_id, leg)
+            content, digest = self._store.read(name), self._line.digests.get(name)
+            if content is None and digest is None:
+                if leg in begun:
                     remedy = "then resume the run, or repeat the operation"
-                    self._audit.note(self._run_id, f"leg {leg} has no receipt: it is at work, or was killed ({remedy})")
+                    self._audit.note(run_id, f"leg {leg} has no receipt: it is at work, or was killed ({remedy})")
                 continue
-            if content is None or (entry is not None and entry.sha256 != sha256_hex(content)):
+            if content is None or (digest is not None and digest != sha256_hex(content)):
                 are_sound = False  # a finding already
                 continue
-            if not is_taken:
-                self._audit.bad(layout.lease_name(self._run_id, leg), "is missing, but the leg has a receipt")
+            if digest is None and not self._line.has_begun(run_id, leg):
+                self._audit.bad(name, "is of a leg that never began, as the log says")
+            elif digest is None:
+                self._audit.note(
+                    name, "has no entry in the log yet: its leg is ending, or was killed then; the next one adds it"
+                )
             try:
                 found[leg] = _RECEIPT.validate_json(content)
             except ValueError:
@@ -238,19 +161,20 @@ class RunAuditor:
         return name in self._gone
 
     def _pruned_names(self) -> frozenset[str]:
-        """Return what prunings delete; one that the ledger lacks has deleted nothing."""
+        """Return what prunings delete."""
         try:
-            prunings = prunings_of(self._store, self._run_id)
-        except ResultsError:
+            return self._results.pruned_names(self._run_id)
+        except (ResultsError, ValueError):
             self._audit.bad(self._run_id, "has a damaged pruning")
             return frozenset()
-        return frozenset(name for each in prunings if not self._line.lacks(each.name) for name in each.deleted)
 
     def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         """Check that each row that has an answer was planned, for this item, and is answered once."""
         planned, is_answered = self._planned_items(plan), bytearray(plan.items)
         for part, table in self._parts("verdicts", receipts):
             self._audit.rows += table.num_rows
+            for needed in self._needed:
+                needed.take(plan.run_id, table)
             cells: dict[str, list[Any]] = table.select(["manifest_row", "item_id"]).to_pydict()
             for row, item_id in zip(*cells.values(), strict=True):
                 what = None
@@ -284,19 +208,13 @@ class RunAuditor:
             planned.extend(map(hash, items))
         return planned
 
-    def _check_runs_row(self, plan: Plan, receipt: LegReceipt, receipts: Mapping[int, LegReceipt]) -> None:
-        """Check the row in `runs`, which is written after the receipt's entry in the ledger."""
+    def _check_runs_row(self, plan: Plan, receipt: LegReceipt) -> None:
+        """Check the row in `runs`, which is written before the leg ends in the log."""
         name = layout.runs_name(plan.run_id, plan.run_date, receipt.leg)
         self.named.add(name)
         content, receipt_name = self._store.read(name), layout.receipt_name(plan.run_id, receipt.leg)
-        own = (each for each in receipts.values() if (each.leg - receipt.leg) % plan.partitions == 0)
-        later = (each for each in own if each.leg > receipt.leg)
-        if content is None and all(each.ended_by == EndedBy.KILLED for each in later):
-            # a later leg that came to its end would have written what the legs before did not come to.
-            self._audit.note(name, "is missing: the process was killed after its receipt; the next leg writes it")
-            return
-        if self._line.lacks(receipt_name):
-            self._audit.bad(receipt_name, "has no entry in the ledger, though its row in runs comes after it")
+        if content is None and receipt_name not in self._line.digests:
+            return  # noted already
         try:
             (row,) = table_of(content or b"").to_pylist()
             said = with_instants("runs", dict(receipt.counts))
@@ -313,34 +231,42 @@ def audit_store(
     run_id: str | None = None,
     head: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> Audit:
-    """Check the runs of a store against the ledger; with a run ID, only that run's parts are read.
+    """Check the runs of a store against its log; with a run ID, only that run's parts are read.
 
-    (1) the ledger is one line, has the head that was kept elsewhere, and each receipt that it names is there, (2) each
-    run and operation is as its receipts say, (3) no part lies in the tables that belongs to none of them. What
-    is derived is not checked. ResultsError if there is no such run.
+    (1) the log is one line, has the head that was kept elsewhere, and each plan and receipt that it names is there, (2)
+    each pruning was allowed, (3) each run and operation is as its receipts say, (4) no part lies in the tables that
+    belongs to none of them. What is derived is not checked. ResultsError if there is no such run.
     """
     store, audit = results.store, Audit()
     run_ids = store.folders("_runs")
     if not run_ids or run_id not in {None, *run_ids} or layout.kind_of(run_id or ""):
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {store.url}.")
     line = read_line(store, head, audit)  # (1)
-    contents = some_at_once(line.entries, store.read, REQUESTS_AT_ONCE)
-    for entry, content in zip(line.entries.values(), contents, strict=True):
+    rule = PruningRule(line, clock(), audit)
+    contents = some_at_once(line.digests, store.read, REQUESTS_AT_ONCE)
+    for (name, digest), content in zip(line.digests.items(), contents, strict=True):
         if content is None:
-            audit.bad(entry.name, f"is missing; {layout.ledger_name(entry.number)} names it")
-        elif entry.sha256 != sha256_hex(content):
-            audit.bad(entry.name, f"was changed: {layout.ledger_name(entry.number)} names another digest of it")
+            audit.bad(name, "is missing; the log names it")
+        elif digest != sha256_hex(content):
+            audit.bad(name, "was changed: the log names another digest of it")
+        else:
+            rule.read(name, content)
+    rule.check()  # (2)
+    needed = rule.needed(results) if run_id is None else []
     receipts, named = dict[str, Mapping[int, LegReceipt] | None](), set[str]()
     for each in run_ids if run_id is None else [run_id]:
-        is_planned = store.read(layout.plan_name(each)) is not None or store.folders(layout.legs_folder(each))
-        if run_id is None and not is_planned:
-            continue  # it has planned items alone
+        is_known = layout.plan_name(each) in line.digests or store.folders(layout.legs_folder(each))
+        if run_id is None and not is_known:
+            continue  # a process was killed while it planned
         progress(each)
-        auditor = RunAuditor(results, each, line, audit)
-        receipts[each] = auditor.check()  # (2)
+        auditor = RunAuditor(results, each, line, audit, needed)
+        receipts[each] = auditor.check()  # (3)
         named |= auditor.named
-    _check_owners(store, receipts, (name for name in _listed(results, run_id) if name not in named), audit)  # (3)
+    rule.check_answers(needed)
+    names = (name for name in _listed(results, run_id) if name not in named)
+    _check_owners(results, line, receipts, names, audit)  # (4)
     return audit
 
 
@@ -357,20 +283,25 @@ def _listed(results: Results, run_id: str | None) -> Iterator[str]:
 
 
 def _check_owners(
-    store: Store, receipts: Mapping[str, Mapping[int, LegReceipt] | None], names: Iterable[str], audit: Audit
+    results: Results,
+    line: Line,
+    receipts: Mapping[str, Mapping[int, LegReceipt] | None],
+    names: Iterable[str],
+    audit: Audit,
 ) -> None:
     """See that each part that no receipt names is of a leg or an operation that works, or began meanwhile."""
     for name in names:
         run_id, table, leg = layout.run_of(name), name.partition("/")[0], layout.leg_of(name)
         if run_id not in receipts:
-            if store.read(layout.plan_name(run_id)) is None:
+            if results.store.read(layout.plan_name(run_id)) is None:
                 audit.bad(name, "belongs to no run or operation of this store")
             continue
         legs = receipts[run_id]
         # The row of a rotation is there before the leg that names it.
-        is_rotating = layout.kind_of(run_id) == OperationKind.ROTATION and not is_complete(store, run_id)
+        is_rotating = layout.kind_of(run_id) == OperationKind.ROTATION and not is_complete(results, run_id)
         if legs is None or is_rotating:
             continue
-        sign = layout.receipt_name(run_id, leg) if table == "runs" else layout.lease_name(run_id, leg)
-        if leg in legs or store.read(sign) is None:
+        has_receipt = results.store.read(layout.receipt_name(run_id, leg)) is not None
+        may_be = has_receipt if table == "runs" else line.has_begun(run_id, leg)
+        if leg in legs or not may_be:
             audit.bad(name, "is named by no receipt")

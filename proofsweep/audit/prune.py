@@ -1,7 +1,7 @@
 """Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
 
-(1) an object names all that goes of a run, (2) the ledger has an entry of it, (3) what it names is deleted. What killed
-processes have left of writes and plans goes too; nothing names that.
+(1) an entry of the log names all that goes of a run, (2) what it names is deleted. What killed processes have left of
+writes and plans goes too; nothing names that.
 """
 
 import re
@@ -9,22 +9,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import get_args
 
 from proofsweep import __version__
 from proofsweep.config.threads import some_at_once
-from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import began_at
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, newest_rows, refresh
-from proofsweep.store.lease import leg_numbers
-from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.listings import newest_listings
-from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all, json_bytes
-from proofsweep.store.parts import Pruning, Results, ended_parts, prunings_of
-from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
-from proofsweep.verify.commit import record_ended_legs
+from proofsweep.store.log import EntryKind
+from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all
+from proofsweep.store.parts import Pruning, Results
+from proofsweep.store.runs import RunRecord, Runs
 
 _LONGEST_PLANNING = timedelta(days=7)
 _DAYS = re.compile(r"(\d{1,5})d")
@@ -36,6 +35,7 @@ class Prunable:
     begun: Sequence[Pruning]  # prunings that were decided before, and did not come to their end
     new: Sequence[Pruning]  # prunings that are not decided yet; nothing of them is written
     unfinished: Mapping[str, int]  # sizes in bytes of what killed processes have left of writes and plans, by name
+    through: int  # the entry of the log up to which runs were looked at
 
     @property
     def all(self) -> list[Pruning]:
@@ -59,21 +59,21 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
     """
     if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
-    latest = Latest(results, is_kept=False)
-    begun = [each for each in _begun(results) if environment in {None, _environment_of(each.run_id, latest.index)}]
+    latest = Latest(results)
+    begun = [each for each in _begun(results) if environment in {None, _environment_of(each.run_id, latest.runs)}]
     taken = {pruning.run_id for pruning in begun}
-    every = (run for run in latest.index.newest_first() if environment in {None, run.plan.environment})
+    every = (run for run in latest.runs.newest_first() if environment in {None, run.plan.environment})
     runs = [run for run in every if run.legs and run.is_over]
-    old_runs = [run for run in runs if _ended_at(run) <= now - timedelta(days=days)]
-    listing = {run.plan.run_id for run in newest_listings(latest.index.newest_first()).values()}
+    old_runs = [run for run in runs if ended_at(run) <= now - timedelta(days=days)]
+    listing = {run.plan.run_id for run in newest_listings(latest.runs.newest_first()).values()}
     newest, sizes = _newest_parts(results, latest), cache(results.store.sizes)
 
     def pruning_of(run: RunRecord) -> Pruning | None:
         run_id, journals = run.plan.run_id, layout.journals_folder(run.plan.run_id)
-        if run_id in taken or not _is_settled(results, run, latest.index.entries_to):
+        if run_id in taken or run.open:
             return None
-        parts = [part.name for each in ended_parts(results.store, run.plan).values() for part in each]
-        earlier = prunings_of(results.store, run_id)
+        parts = [part.name for each in results.ended_parts(run.plan).values() for part in each]
+        earlier = results.prunings_of(run_id)
         gone = set(parts) - newest - {name for each in earlier for name in each.deleted}
         if newest.intersection(parts) and not any(name.startswith("verdicts/") for name in gone):
             return None
@@ -84,54 +84,68 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
         deleted += [name for folder in folders for name in sorted(sizes(folder))]
         pruning = Pruning(
             run_id=run_id,
-            number=len(earlier) + 1,
             decided_at=now.isoformat(timespec="seconds"),
             older_than_days=days,
             is_whole=newest.isdisjoint(parts) and run_id not in listing,
             deleted={name: sizes(name.rpartition("/")[0]).get(name, 0) for name in deleted},
-            after_entry=latest.index.entries_to,
             proofsweep_version=__version__,
         )
         return pruning if deleted else None
 
     new = [pruning for pruning in some_at_once(old_runs, pruning_of, REQUESTS_AT_ONCE) if pruning is not None]
-    unfinished = results.store.unfinished_writes() | _unfinished_plans(results, latest.index)
-    return Prunable(old_runs=len(old_runs), begun=begun, new=new, unfinished=unfinished)
+    unfinished = results.store.unfinished_writes() | _unfinished_plans(results, latest.runs)
+    through = latest.runs.through
+    return Prunable(old_runs=len(old_runs), begun=begun, new=new, unfinished=unfinished, through=through)
 
 
 def prune(results: Results, prunable: Prunable) -> list[Pruning]:
     """Delete what was found, but for what another process has begun; return the prunings that were completed."""
-    record_ended_legs(results, RunIndex(results).refreshed())
     refresh(results)  # a base of earlier rows may need parts that go
     done = [*prunable.begun]
     for pruning in prunable.new:
-        with suppress(NameTaken):  # another process prunes the run at the same moment
-            results.store.create(pruning.name, json_bytes(asdict(pruning)))  # (1)
+        facts = asdict(pruning)
+        run_id = facts.pop("run_id")
+        decide = partial(_unless_changed, pruning, facts, prunable.through)
+        results.log.append(EntryKind.PRUNED, run_id, decide)  # (1)
+        if pruning in results.prunings_of(run_id):
             done.append(pruning)
-    if done:
-        Ledger(results.store).append(EntryKind.PRUNING, *(each.name for each in done))  # (2)
+    results.log.keep()
     for pruning in done:
-        delete_all(results.store, pruning.deleted.keys() - {pruning.last})  # (3)
+        delete_all(results.store, pruning.deleted.keys() - {pruning.last})  # (2)
         results.store.delete(pruning.last)
     delete_all(results.store, prunable.unfinished)
     return done
 
 
-def _unfinished_plans(results: Results, index: IndexedRuns) -> dict[str, int]:
-    """Return the sizes of planned items without a plan, by name, if another run was planned a week later or more.
+def _unless_changed(pruning: Pruning, facts: Row, through: int, runs: Runs) -> Row | None:
+    """Leave a run alone that another process has pruned or gone on with since.
+
+    Or that says by now what its catalog lists, as a later run was given up.
+    """
+    run = runs.records.get(pruning.run_id)
+    if run is None or run.open or any((leg.entry or 0) > through for leg in run.legs):
+        return None
+    if any(entry > through for entry in runs.prunings.get(pruning.run_id, ())):
+        return None
+    is_listing = pruning.run_id in {each.plan.run_id for each in newest_listings(runs.newest_first()).values()}
+    return None if is_listing and pruning.takes_list else facts
+
+
+def _unfinished_plans(results: Results, runs: Runs) -> dict[str, int]:
+    """Return the sizes of planned items without a plan in the log, by name, if a run was planned a week later or more.
 
     No process plans for so long, and run IDs are of the service's clock, whatever this machine's says.
     """
     store = results.store
-    newest = max((at for run_id in index.records if (at := _planned_at(run_id)) is not None), default=None)
+    newest = max((at for run_id in runs.records if (at := _planned_at(run_id)) is not None), default=None)
     found: dict[str, int] = {}
     for run_id in store.folders("_runs"):
-        is_known = run_id in index.records or run_id in index.pruned or layout.kind_of(run_id)
+        is_known = runs.run(run_id) is not None or layout.kind_of(run_id)
         planned_at = _planned_at(run_id)
         if is_known or newest is None or planned_at is None or newest - planned_at < _LONGEST_PLANNING:
             continue
         # A run that has begun has lost its plan, and its items are what is left of it.
-        if store.read(layout.plan_name(run_id)) is None and not store.folders(layout.legs_folder(run_id)):
+        if not store.folders(layout.legs_folder(run_id)):
             for which in get_args(layout.ItemList):
                 found |= store.sizes(layout.items_folder(run_id, which))
     return found
@@ -144,31 +158,24 @@ def _planned_at(run_id: str) -> datetime | None:
 
 
 def _newest_parts(results: Results, latest: Latest) -> frozenset[str]:
-    """Name the parts that hold newest rows, through the last entry of the ledger."""
+    """Name the parts that hold newest rows, through the last entry of the log."""
     if not latest.entered:
         return frozenset(latest.base_parts())
     tables = newest_rows(results, latest.entered, latest.base)
     return frozenset(str(part) for table in tables for part in table["part"].unique().to_pylist())
 
 
-def _environment_of(run_id: str, index: IndexedRuns) -> str | None:
-    record = index.records.get(run_id)
-    return record.plan.environment if record else next(iter(index.pruned.get(run_id, ())), None)
+def _environment_of(run_id: str, runs: Runs) -> str | None:
+    run = runs.run(run_id)
+    return None if run is None else run.plan.environment
 
 
 def _begun(results: Results) -> list[Pruning]:
-    runs = sorted({layout.run_of(name) for name in results.store.names(layout.PRUNED_FOLDER)})
-    every = [pruning for run_id in runs for pruning in prunings_of(results.store, run_id)]
-    return [pruning for pruning in every if results.store.read(pruning.last) is not None]
+    every = [pruning for run_id in results.log.runs().prunings for pruning in results.prunings_of(run_id)]
+    return [pruning for pruning in every if pruning.deleted and results.store.read(pruning.last) is not None]
 
 
-def _is_settled(results: Results, run: RunRecord, through: int) -> bool:
-    """Whether no further leg has begun, and the newest rows are known through the entry of the last one."""
-    has_ended = leg_numbers(results.store, run.plan) == [leg.leg for leg in run.legs]
-    return has_ended and all(leg.entry is not None and leg.entry <= through for leg in run.legs)
-
-
-def _ended_at(record: RunRecord) -> datetime:
+def ended_at(record: RunRecord) -> datetime:
     """Return when the last leg of a run ended; when the run was planned, if no leg says it."""
     told = [leg.finished_at for leg in record.legs if leg.finished_at]
     return max([*told, datetime.fromisoformat(record.plan.created_at)])

@@ -54,8 +54,8 @@ class Plan:
     # the options by which rows were chosen, as they are written on the command line; empty for all rows.
     selection: str = ""
     catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
-    # the last term of the catalog's lease when its reading began; empty without one, None if nobody looked.
-    catalog_term: str | None = None
+    # the newest entry of the log when the reading of its catalog began; None for a pass, which holds its folder.
+    read_after: int | None = None
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
     partitions: int = 1  # a leg works on one; legs of different partitions may be alive at the same time
 

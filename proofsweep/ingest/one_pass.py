@@ -6,7 +6,7 @@
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ from proofsweep.sources.names import Cause, ignored_words
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
-from proofsweep.store.lease import Lease, Legs, leg_numbers, receipts_of, sole_process
+from proofsweep.store.lease import Lease, Term, sole_process
 from proofsweep.store.objects import open_store
 from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import settle_last_legs
@@ -124,7 +124,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     wanted = {disposition: target for disposition, target in targets.items() if target is not None}
     disposal = Disposal(moves=Moves(Files()), watched=path, targets=wanted)
     store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
-    lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
+    lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
     _refuse_unmounted(disposal, lease)
     facts: Row = {"environment": context.environment, "folder": path, "mounts": _mounts_of(disposal)}
     with sole_process(lease, facts) as term:
@@ -137,7 +137,7 @@ class WatchedFolder:
 
     context: IngestContext
     lease: Lease
-    term: int  # of the lease; the next process takes the next one
+    term: Term  # of the lease; the next process takes the next one
     disposal: Disposal
 
     @property
@@ -146,8 +146,8 @@ class WatchedFolder:
 
     def refuse_if_lost(self) -> None:
         """Raise RunIsActive if another process has taken the folder over, CatalogError if a share is away."""
-        if self.lease.is_superseded(self.term):
-            raise self.lease.active_error(self.lease.last())
+        if self.term.is_lost():
+            raise self.term.lost_error()
         _refuse_unmounted(self.disposal, self.lease)
 
     def one_pass(self) -> "IngestPass":
@@ -205,8 +205,7 @@ class IngestPass:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        ended = (LegRecord.of(leg, each) for leg, each in receipts_of(self.context.results.store, plan).items() if each)
-        last = {plan.partition_of_leg(leg.leg): leg for leg in ended}
+        last = {plan.partition_of_leg(leg.leg): leg for leg in self._ended_legs(plan)}
         in_doubt = {row for leg in last.values() for row in leg.in_doubt}
         return bool(in_doubt) and all(
             item.manifest_row in in_doubt for item in CompletedRows.load(self.context.results, plan).items()
@@ -228,16 +227,19 @@ class IngestPass:
             self.folder.refuse_if_lost()
             yield run_id
             self.folder.refuse_if_lost()
-        legs = Legs(self.context.results.store, run_id, self.context.clock)
-        ended = leg_numbers(self.context.results.store, plan)
-        for leg in (number for number in ended if legs.receipt(number) is not None):
-            rows, is_new = self.records.of_leg(plan, leg, self.state.sightings)
+        for leg in self._ended_legs(plan):
+            rows, is_new = self.records.of_leg(plan, leg.leg, self.state.sightings)
             self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
             self.report.rows += rows if is_new else []
+        self.folder.refuse_if_lost()
         self.state.save()
         self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining
         if self.report.is_whole:
             self.state.close_run(run_id)
+
+    def _ended_legs(self, plan: Plan) -> Sequence[LegRecord]:
+        record = self.context.results.log.runs().of(plan)
+        return () if record is None else record.legs
 
     def _plan_or_none(self, run_id: str) -> Plan | None:
         results = self.context.results
@@ -262,6 +264,7 @@ class IngestPass:
                 self.report.ignored = ignored_entries(catalog)
                 self.report.waiting = [*scan.waiting, *_waiting_for_others(catalog)]
         self.state.sightings = scan.sightings
+        self.folder.refuse_if_lost()
         self.state.save()
         return scan
 

@@ -1,6 +1,6 @@
-"""One leg of an operation, from lease to receipt, as a run has them: its calls within bounds, its rows in the journal.
+"""One leg of an operation, from its begin to its receipt, as a run has them: calls within bounds, rows in the journal.
 
-Legs of its kind that were killed are ended first. Each kind finds by itself what is left, and begins anew.
+Legs of processes that are gone are ended first. Each kind finds by itself what is left, and begins anew.
 """
 
 import secrets
@@ -17,22 +17,18 @@ from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, 
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Bounds, Operation, OperationKind
-from proofsweep.store import layout
 from proofsweep.store.journal import Journal
-from proofsweep.store.lease import Legs
-from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.operations import operation_ids, operation_of
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import LegParts, settle_leg
-from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Heartbeat, kept_alive
+from proofsweep.verify.repair import end_dead_legs
 from proofsweep.verify.service import Service
 
 CALLS_AT_ONCE = 8  # calls that wait for an answer at once
 _MOST_FAILURES = 5  # in a row: then the service fails for everything
-_LOOKED_AT = 8  # operations of a kind before a new one that may have been killed
 
 _Answer = TypeVar("_Answer")
 
@@ -130,11 +126,11 @@ class Operator:
     def begun(self, kind: OperationKind) -> Iterator[OperationLeg]:
         """Begin an operation, and settle its leg however the work inside ends.
 
-        (1) end the legs of its kind that were killed, (2) plan it, (3) take the lease, (4) the work, (5) settle.
+        (1) end the legs of processes that are gone, (2) plan it, (3) begin its leg, (4) the work, (5) settle.
         ConfigError, ResultsError or RunMustStop if it cannot begin.
         """
         status = self.service.usable(self.bounds.reserve)
-        end_killed(self.results, kind, utc_now)  # (1)
+        end_dead_legs(self.results, utc_now)  # (1)
         with self.leg_of(self.new_operation(kind)) as work:
             work.budget.take_reading(status.headroom, status.quota_reset)
             yield work  # (4)
@@ -144,15 +140,13 @@ class Operator:
         """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
         service = self.service
         facts: Row = {"key_fingerprint": service.key_fingerprint}
-        legs = Legs(self.results.store, operation.run_id)
         self.results.write_plan(operation)  # (2)
-        leg = legs.after(legs.last_ended())
-        legs.take(leg, facts)  # (3)
-        work = OperationLeg(self, operation, leg)
-        parts = LegParts(self.results, operation, leg, work.trail.journal)
+        end_dead_legs(self.results, utc_now, operation)
+        held = Legs(self.results, operation).begin(facts)  # (3)
+        work = OperationLeg(self, operation, held.number)
+        parts = LegParts(self.results, operation, held.number, work.trail.journal)
         heartbeat = Heartbeat(
-            legs=legs,
-            leg=leg,
+            held=held,
             flush=work.trail.flush,
             budget=work.budget,
             stop=service.stop,
@@ -175,27 +169,16 @@ class Operator:
             with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
                 work.trail.flush()
                 with background_thread("heartbeat", heartbeat.send_heartbeats):
-                    settle_leg(parts, legs, ended_by, {"finished_at": service.clock()}, why=why)
+                    settle_leg(parts, ended_by, {"finished_at": service.clock()}, why=why)
 
 
-def end_killed(results: Results, kind: OperationKind, clock: Clock) -> dict[str, RunIsActive]:
-    """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger.
-
-    Return the error of one that is at work, by its environment.
-    """
-    ended, active = list[str](), dict[str, RunIsActive]()
-    for operation_id in operation_ids(results.store, kind)[-_LOOKED_AT:]:
-        legs, operation = Legs(results.store, operation_id, clock), operation_of(results.store, operation_id)
-        if operation is None or not (last := legs.last()):
-            continue
-        if legs.is_held(last):
-            active[operation.environment] = legs.active_error(last)
-            continue
-        if legs.receipt(last) is None:
-            with suppress(RunIsActive):  # its process, or another one, has ended it meanwhile
-                parts = LegParts.found(results, operation, last)
-                settle_leg(parts, legs, EndedBy.KILLED, {}, why="The process was killed.")
-        ended.append(layout.receipt_name(operation_id, last))
-    if ended:
-        Ledger(results.store).append(EntryKind.LEG, *ended)
+def active_legs(results: Results, kind: OperationKind) -> dict[str, RunIsActive]:
+    """Return the error of an operation of a kind that is at work, by its environment; end those that were killed."""
+    active: dict[str, RunIsActive] = {}
+    for record in results.log.runs().operations.values():
+        if record.plan.kind == kind and record.open:
+            end_dead_legs(results, utc_now, record.plan)
+            legs = Legs(results, record.plan)
+            for leg in legs.open():
+                active[record.plan.environment] = legs.active_error(leg)
     return active

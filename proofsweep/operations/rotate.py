@@ -23,7 +23,6 @@ from http import HTTPStatus
 from pydantic import SecretStr, TypeAdapter
 
 from proofsweep.client.keys import fingerprint, usable_key
-from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
@@ -38,7 +37,7 @@ from proofsweep.domain.models import RotatedKeyResponse
 from proofsweep.domain.runs import OperationKind, Rotation, RotationIntent
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore
-from proofsweep.operations.operation import OperationLeg, Operator, end_killed
+from proofsweep.operations.operation import OperationLeg, Operator, active_legs
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes, read_document
 from proofsweep.store.operations import is_complete
@@ -93,7 +92,7 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     CallFailed or RunMustStop if the service does not rotate the key; the old one is in its place.
     """
     results, key, now = operator.results, operator.service.key.current, operator.service.clock()
-    active = end_killed(results, OperationKind.ROTATION, utc_now)
+    active = active_legs(results, OperationKind.ROTATION)
     if operator.environment in active:  # it may have put this key into its place, and not recorded that yet
         raise active[operator.environment]
     made_by = next((each for each in recorded_rotations(results) if each.new_key_fingerprint == fingerprint(key)), None)
@@ -102,7 +101,7 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
         return Rotated(made_by, str(key_store.path) if begun is None else begun.location, was_done=True)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
-    if (recorded := _row_of(intent, results)) is not None and is_complete(results.store, intent.operation_id):
+    if (recorded := _row_of(intent, results)) is not None and is_complete(results, intent.operation_id):
         return Rotated(recorded, intent.location, was_done=True)
     with operator.leg_of(intent.operation) as work:
         recorded = _row_of(intent, results)  # another command may have made it before this one had the lease
@@ -250,10 +249,10 @@ def _row_of(intent: RotationIntent, results: Results) -> Rotation | None:
     return next((each for each in recorded_rotations(results) if each.operation_id == intent.operation_id), None)
 
 
-def unfinished_rotation(store: Store, key_fingerprint: str) -> str | None:
+def unfinished_rotation(results: Results, key_fingerprint: str) -> str | None:
     """Return which rotation of the key in use was not finished; None if there is none."""
-    begun = begun_rotation(store, key_fingerprint)
-    if begun is None or is_complete(store, begun.operation_id):
+    begun = begun_rotation(results.store, key_fingerprint)
+    if begun is None or is_complete(results, begun.operation_id):
         return None
     began = minute_of(begun.started_at)
     return f"a rotation of this key began at {began} and was not finished: run `proofsweep keys rotate` again"

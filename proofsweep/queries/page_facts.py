@@ -18,7 +18,7 @@ from proofsweep.queries.selected_rows import AttentionGroup, ChosenFiles, Select
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import key_of, spelling_of
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.runs import RunRecord
 from proofsweep.store.sql import quoted
 
 _MOST_SHOWN = 200  # files of a reason
@@ -116,7 +116,7 @@ def catalog_facts(
     Files are counted by the tags, or without one by that of suppliers if some file has it. UsageError if no file has
     one of the tags; ResultsError if there is no run, or the store cannot be read.
     """
-    index = RunIndex(results).refreshed()
+    index = results.log.runs()
     label = environment_in(results, index.environments, environment)
     identities = {plan.identity for plan in index.plans(label, catalog)}
     every = (run for run in index.counted_first() if run.legs and run.plan.environment == label)

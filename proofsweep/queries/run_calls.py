@@ -9,9 +9,9 @@ import pyarrow as pa
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.store.journal import unpublished
-from proofsweep.store.lease import open_legs, receipts_of
+from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_of
-from proofsweep.store.parts import Results, prunings_of
+from proofsweep.store.parts import Results
 
 
 class CallsKnown(StrEnum):
@@ -36,14 +36,13 @@ def calls_of_run(results: Results, run_id: str) -> RunCalls | None:
         plan = operation_of(results.store, run_id) or results.plan(run_id)
     except ResultsError:
         return None
-    if prunings_of(results.store, run_id):
+    if results.log.runs().prunings.get(run_id):
         return RunCalls(CallsKnown.PRUNED)
-    receipts = receipts_of(results.store, plan)
-    journals = [leg for leg, receipt in receipts.items() if receipt is None]
-    tables = [table for leg in journals for table in unpublished(results, plan, leg, "exchanges")]
-    was_killed = any(receipt is None or receipt.get("ended_by") == EndedBy.KILLED for receipt in receipts.values())
-    if any(leg.is_alive for leg in open_legs(results.store, plan)):
-        return RunCalls(CallsKnown.SO_FAR, tables)
-    if not receipts:
+    record = results.log.runs().of(plan)
+    if record is None or not (record.legs or record.open):
         return RunCalls(CallsKnown.NONE_YET)
+    tables = [table for leg in record.open for table in unpublished(results, plan, leg.leg, "exchanges")]
+    was_killed = bool(record.open) or any(leg.ended_by == EndedBy.KILLED for leg in record.legs)
+    if any(leg.is_alive for leg in Legs(results, plan).shown()):
+        return RunCalls(CallsKnown.SO_FAR, tables)
     return RunCalls(CallsKnown.SOME if was_killed else CallsKnown.ALL, tables)

@@ -19,8 +19,7 @@ from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION, environment_in
 from proofsweep.queries.views import key_of, spelling_of, value_of_tag, with_views
-from proofsweep.store.parts import Results, prunings_of
-from proofsweep.store.runs import RunIndex
+from proofsweep.store.parts import Results
 from proofsweep.store.sql import quoted
 
 _COLUMNS = """
@@ -68,10 +67,10 @@ class SelectedRows:
         ResultsError if there is no such run, if it was pruned, or if it is not clear which environment is meant.
         """
         if run_id is None:
-            there = RunIndex(results).refreshed().environments
+            there = results.log.runs().environments
             return cls(results=results, environment=environment_in(results, there, environment))
         plan = results.plan(run_id)
-        if prunings := prunings_of(results.store, run_id):
+        if prunings := results.prunings_of(run_id):
             raise ResultsError(
                 f"Run {run_id} was pruned on {prunings[-1].decided_at[:10]}: its rows are gone. Leave out the run for "
                 "the newest answers; its counts are in `proofsweep status`."

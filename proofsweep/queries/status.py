@@ -11,29 +11,20 @@ from itertools import chain, takewhile
 import pyarrow as pa
 
 from proofsweep.config.locations import one_line
-from proofsweep.config.threads import ThreadPoolExecutor, monotonic, sleep
+from proofsweep.config.threads import monotonic, sleep, some_at_once, utc_now
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
 from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
+from proofsweep.store.heartbeat import STALE_SECONDS, LegProgress, OpenLeg, together
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of
-from proofsweep.store.lease import (
-    STALE_SECONDS,
-    LegProgress,
-    Legs,
-    OpenTerm,
-    leg_numbers,
-    open_legs,
-    receipts_of,
-    together,
-)
-from proofsweep.store.ledger import Ledger
+from proofsweep.store.legs import Legs, ask_to_stop
 from proofsweep.store.objects import REQUESTS_AT_ONCE
-from proofsweep.store.parts import Results, prunings_of
-from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, has_begun_leg, newest_whole
+from proofsweep.store.parts import Results
+from proofsweep.store.runs import LegRecord, RunRecord, Runs, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
@@ -71,11 +62,11 @@ class RunStatus:
     legs: tuple[LegRecord, ...]
     pruned_at: str | None = None  # ISO instant in UTC; None if it was not pruned; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
-    open_legs: tuple[OpenTerm, ...] = ()  # the last ones of partitions without a receipt: at work, or killed
-    head: str = ""  # of the ledger when this was read; empty if nothing has ended yet
+    open_legs: tuple[OpenLeg, ...] = ()  # without an end: at work, or killed
+    head: str = ""  # of the log when this was read
 
     @property
-    def active(self) -> tuple[OpenTerm, ...]:
+    def active(self) -> tuple[OpenLeg, ...]:
         """The legs that processes work on now; their rows are not counted in the groups."""
         return tuple(leg for leg in self.open_legs if leg.is_alive)
 
@@ -160,47 +151,42 @@ class RunStatus:
 def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
     plan = results.plan(run_id)
-    receipts, opened = _legs_of(results, plan)
-    alive = {leg.leg for leg in opened if leg.is_alive}
-    records = tuple(
-        LegRecord.of(leg, receipt)
-        if receipt is not None
-        else LegRecord(leg=leg)
-        if leg in alive
-        else _killed_leg(results, plan, leg)
-        for leg, receipt in receipts.items()
-    )
-    pruned = next(reversed(prunings_of(results.store, run_id)), None)
-    killed = [leg for leg, receipt in receipts.items() if receipt is None and leg not in alive and not pruned]
+    runs = results.log.runs()
+    record = runs.run(run_id) or RunRecord(plan=plan)
+    legs, opened = _legs_of(results, record)
+    for leg in opened:
+        legs.append(LegRecord(leg=leg.leg) if leg.is_alive else _killed_leg(results, plan, leg.leg))
+    legs.sort(key=lambda leg: leg.leg)
+    prunings = results.prunings_of(run_id) if run_id in runs.prunings else []
+    killed = [leg.leg for leg in opened if not (leg.is_alive or prunings)]
     waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts")]
     return RunStatus(
         plan=plan,
-        groups=_outcomes_of(records) if pruned else _groups(results, plan, receipts, waiting),
-        legs=records,
-        pruned_at=pruned.decided_at if pruned else None,
+        groups=_outcomes_of(legs) if prunings else _groups(results, record, waiting),
+        legs=tuple(legs),
+        pruned_at=prunings[-1].decided_at if prunings else None,
         open_legs=opened,
         unpublished=sum(table.num_rows for table in waiting),
-        head=Ledger(results.store).head(),
+        head=runs.head,
     )
 
 
-def legs_of_store(results: Results, index: IndexedRuns) -> list[OpenTerm]:
+def legs_of_store(results: Results, runs: Runs) -> list[OpenLeg]:
     """Return the open legs of all runs."""
-    store, runs = results.store, [run for run in index.newest_first() if not run.is_over]
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        begun = pool.map(lambda run: open_legs(store, run.plan) if has_begun_leg(store, run) else [], runs)
-        return [leg for legs in begun for leg in legs]
+    opened = [run for run in runs.newest_first() if run.open]
+    shown = some_at_once(opened, lambda run: Legs(results, run.plan).shown(), REQUESTS_AT_ONCE)
+    return [leg for legs in shown for leg in legs]
 
 
 def newest_run(results: Results, environment: str) -> str | None:
-    plans = RunIndex(results).refreshed().plans(environment)
+    plans = results.log.runs().plans(environment)
     return next((plan.run_id for plan in plans), None)
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
     """Yield the runs that somebody must go on with, the newest first."""
-    for run in RunIndex(results).refreshed().counted_first():
-        is_over = run.is_over or (has_begun_leg(results.store, run) and describe_run(results, run.plan.run_id).is_over)
+    for run in results.log.runs().counted_first():
+        is_over = run.is_over or (run.open and describe_run(results, run.plan.run_id).is_over)
         if not is_over:
             yield run.plan
 
@@ -208,12 +194,10 @@ def unfinished_runs(results: Results) -> Iterator[Plan]:
 def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
     """Name the newest run, not superseded since, of which a flow run has begun a leg; a killed one counts too."""
     oldest = new_run_id(since, "")
-    runs = takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
-    for plan in (run.plan for run in runs if not run.is_superseded):
-        legs = Legs(results.store, plan.run_id)
-        holders = [legs.holder(leg) for leg in leg_numbers(results.store, plan)]
-        if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
-            return plan.run_id
+    for run in takewhile(lambda run: run.plan.run_id >= oldest, results.log.runs().newest_first()):
+        is_own = any(leg.holder.facts.get("flow_run_id") == flow_run_id for leg in run.begun)
+        if is_own and not run.is_superseded:
+            return run.plan.run_id
     return None
 
 
@@ -222,17 +206,17 @@ def only_active_run(results: Results, environment: str) -> str | None:
 
     UsageError, which names them, if several are; ResultsError if it is not clear which environment is meant.
     """
-    index = RunIndex(results).refreshed()
-    if not index.records:
+    runs = results.log.runs()
+    if not runs.records:
         return None
-    environment = environment_in(results, index.environments, environment)
-    own = {plan.run_id for plan in index.plans(environment)}
-    legs = [leg for leg in legs_of_store(results, index) if leg.is_alive and leg.run_id in own]
-    runs = {leg.run_id: leg.holder.where for leg in legs}
-    if len(runs) > 1:
-        named = "; ".join(f"{run_id} ({where})" for run_id, where in runs.items())
-        raise UsageError(f"{len(runs)} runs are active in {results.store.url}, so name one of them: {named}")
-    return next(iter(runs), None)
+    environment = environment_in(results, runs.environments, environment)
+    own = {plan.run_id for plan in runs.plans(environment)}
+    legs = [leg for leg in legs_of_store(results, runs) if leg.is_alive and leg.run_id in own]
+    active = {leg.run_id: leg.holder.where for leg in legs}
+    if len(active) > 1:
+        named = "; ".join(f"{run_id} ({where})" for run_id, where in active.items())
+        raise UsageError(f"{len(active)} runs are active in {results.store.url}, so name one of them: {named}")
+    return next(iter(active), None)
 
 
 def meant_run(
@@ -246,15 +230,15 @@ def meant_run(
     """
     if run_id is not None:
         return results.plan(run_id), None
-    index = RunIndex(results).refreshed()
-    environment = environment_in(results, index.environments, environment)
-    catalogs = {plan.identity for plan in index.plans(environment)}
-    plans = index.plans(environment, catalog)
+    runs = results.log.runs()
+    environment = environment_in(results, runs.environments, environment)
+    catalogs = {plan.identity for plan in runs.plans(environment)}
+    plans = runs.plans(environment, catalog)
     plan = next((plan for plan in plans if not plan.lists_a_part), next(iter(plans), None))
     if plan is None:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
-    whole = newest_whole(index.plans(environment, plan.identity))
+    whole = newest_whole(runs.plans(environment, plan.identity))
     notes: list[str] = []
     if plan.has_chosen_rows and whole is not None and whole.run_id != plan.run_id:
         notes.append(f"the newest whole run is {whole.run_id}")
@@ -310,13 +294,12 @@ def _killed_leg(results: Results, plan: Plan, leg: int) -> LegRecord:
     return LegRecord(leg=leg, ended_by=str(EndedBy.KILLED), counts=calls)
 
 
-def _groups(
-    results: Results, plan: Plan, receipts: Mapping[int, Row | None], waiting: Iterable[pa.Table]
-) -> tuple[Group, ...]:
+def _groups(results: Results, record: RunRecord, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
     """Count the rows of a run: of a leg that has ended its receipt says them, so that no part of it is read."""
-    told = {leg: receipt["groups"] for leg, receipt in receipts.items() if receipt and "groups" in receipt}
-    untold = receipts.keys() - told.keys()
-    names = [name for name in results.parts_of("verdicts", plan) if leg_of(name) in untold] if untold else []
+    receipts = results.receipts(record.plan) if record.numbers else {}
+    told = {leg: receipt["groups"] for leg, receipt in receipts.items() if "groups" in receipt}
+    untold = {*record.numbers} - told.keys()
+    names = [name for name in results.parts_of("verdicts", record.plan) if leg_of(name) in untold] if untold else []
     read = add_up_groups([count_groups(table) for table in chain(results.tables(names, OF_GROUP), waiting)])
     return _added_up([*read, *(group for groups in told.values() if isinstance(groups, list) for group in groups)])
 
@@ -340,17 +323,21 @@ def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
 
 
 def _without_rows(results: Results, plan: Plan) -> RunStatus:
-    receipts, opened = _legs_of(results, plan)
-    ended = tuple(LegRecord.of(leg, receipt) for leg, receipt in receipts.items() if receipt)
-    return RunStatus(plan=plan, groups=(), legs=ended, open_legs=opened)
+    ended, opened = _legs_of(results, results.log.runs().run(plan.run_id) or RunRecord(plan=plan))
+    return RunStatus(plan=plan, groups=(), legs=tuple(ended), open_legs=opened)
 
 
-def _legs_of(results: Results, plan: Plan) -> tuple[dict[int, Row | None], tuple[OpenTerm, ...]]:
-    """Read each receipt, None for a leg that has none, and the last leg of each partition that has not ended."""
-    receipts, legs = receipts_of(results.store, plan), Legs(results.store, plan.run_id)
-    last = {plan.partition_of_leg(leg): leg for leg in receipts}.values()
-    opened = (legs.open_term(leg) for leg in last if receipts[leg] is None)
-    return receipts, tuple(leg for leg in opened if leg is not None)
+def _legs_of(results: Results, record: RunRecord) -> tuple[list[LegRecord], tuple[OpenLeg, ...]]:
+    """Return the legs that have ended, and those that have not; of one that is just ending, its receipt counts."""
+    legs, ended, opened = Legs(results, record.plan), [*record.legs], list[OpenLeg]()
+    for leg in record.open:
+        signs = legs.signs_of(leg)
+        shown = signs.shown()
+        if shown is not None:
+            opened.append(shown)
+        else:
+            ended.append(LegRecord.of(leg.leg, signs.receipt() or {}))
+    return ended, tuple(opened)
 
 
 def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
@@ -367,18 +354,18 @@ def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
         if _signs_of(there) != signs:
             changed_at, signs = monotonic(), _signs_of(there)
         is_silent = monotonic() - changed_at > STALE_SECONDS
-        if not there or (is_silent and not any(leg.is_alive for leg in there)):
+        if not there or is_silent:
             return
 
 
-def _signs_of(legs: Iterable[OpenTerm]) -> list[tuple[int, datetime]]:
+def _signs_of(legs: Iterable[OpenLeg]) -> list[tuple[int, datetime]]:
     return [(leg.leg, leg.beaten_at) for leg in legs]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
     run: RunStatus  # how it stands now
-    legs: Sequence[OpenTerm] = ()  # that were asked
+    legs: Sequence[OpenLeg] = ()  # that were asked
     has_ended: bool = True
     is_silent: bool = False  # whether those that have not ended showed no sign of life meanwhile
 
@@ -390,7 +377,7 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     """
     run = describe_run(results, run_id)
     legs = there = [leg for leg in run.open_legs if not leg.is_gone]
-    asked: dict[int, OpenTerm] = {}  # one leg of each partition, also one that begins meanwhile
+    asked: dict[int, OpenLeg] = {}  # one leg of each partition, also one that begins meanwhile
     late_at = monotonic() + wait_seconds
     changed_at, signs, is_silent = monotonic(), _signs_of(there), False
     while there:
@@ -398,20 +385,20 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
             changed_at, signs = monotonic(), _signs_of(there)
         for leg in there:
             if asked.setdefault(run.plan.partition_of_leg(leg.leg), leg) is leg:
-                Legs(results.store, run_id).ask_to_stop(leg)
+                ask_to_stop(results.store, leg, utc_now())
         # A machine or a container that is gone tells nobody so: its silence by this process's own clock does.
-        is_silent = monotonic() - changed_at > STALE_SECONDS and not any(leg.is_alive for leg in there)
+        is_silent = monotonic() - changed_at > STALE_SECONDS
         if is_silent or monotonic() >= late_at:
             break
         sleep(min(_LOOK_SECONDS / 2, wait_seconds))
         there = [
-            leg for leg in open_legs(results.store, run.plan) if not leg.is_gone and _may_be_asked(asked, run.plan, leg)
+            leg for leg in Legs(results, run.plan).shown() if not leg.is_gone and _may_be_asked(asked, run.plan, leg)
         ]
     if legs:
         run = describe_run(results, run_id)
     return StopReport(run=run, legs=legs, has_ended=not there, is_silent=bool(there) and is_silent)
 
 
-def _may_be_asked(asked: Mapping[int, OpenTerm], plan: Plan, leg: OpenTerm) -> bool:
+def _may_be_asked(asked: Mapping[int, OpenLeg], plan: Plan, leg: OpenLeg) -> bool:
     before = asked.get(plan.partition_of_leg(leg.leg))
     return before is None or before.leg == leg.leg

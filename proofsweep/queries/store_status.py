@@ -9,9 +9,9 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import how_it_ended, legs_of_store
 from proofsweep.queries.views import with_views
-from proofsweep.store.lease import OpenTerm
+from proofsweep.store.heartbeat import OpenLeg
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.runs import RunRecord
 
 _COUNTS = ("files", "covered", "accepted", "rejected", "failed", "ineligible", "remaining")
 _COVERAGE = """
@@ -50,7 +50,7 @@ class QuotaStatus:
 class StoreStatus:
     at: datetime
     catalogs: Sequence[CatalogStatus]
-    active: Sequence[tuple[Plan, OpenTerm]]
+    active: Sequence[tuple[Plan, OpenLeg]]
     quotas: Sequence[QuotaStatus]
 
     def document(self) -> dict[str, object]:
@@ -67,10 +67,10 @@ class StoreStatus:
 
 def store_status(results: Results, now: datetime) -> StoreStatus:
     """Read how a store stands; it makes no call to a service. ResultsError if the store cannot be read."""
-    index = RunIndex(results).refreshed()
-    runs = [run for run in index.counted_first() if not run.is_superseded]
-    legs: dict[str, list[OpenTerm]] = {}
-    for leg in legs_of_store(results, index):
+    runs_there = results.log.runs()
+    runs = [run for run in runs_there.counted_first() if not run.is_superseded]
+    legs: dict[str, list[OpenLeg]] = {}
+    for leg in legs_of_store(results, runs_there):
         legs.setdefault(leg.run_id, []).append(leg)
     active = [(run.plan, leg) for run in runs for leg in legs.get(run.plan.run_id, []) if leg.is_alive]
     environments = sorted({run.plan.environment for run in runs})
@@ -92,7 +92,7 @@ def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str,
         return {(name, identity): dict(zip(_COUNTS, counts, strict=True)) for name, identity, *counts in found}
 
 
-def _catalog_of(run: RunRecord, legs: Sequence[OpenTerm], counts: Mapping[str, int]) -> CatalogStatus:
+def _catalog_of(run: RunRecord, legs: Sequence[OpenLeg], counts: Mapping[str, int]) -> CatalogStatus:
     ended_by, at = _end_of(run, legs)
     plan = run.plan
     return CatalogStatus(
@@ -105,7 +105,7 @@ def _catalog_of(run: RunRecord, legs: Sequence[OpenTerm], counts: Mapping[str, i
     )
 
 
-def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
+def _end_of(run: RunRecord, legs: Sequence[OpenLeg]) -> tuple[str, datetime]:
     if alive := [leg.holder.taken_at for leg in legs if leg.is_alive]:
         return "active", min(alive)
     if legs:
@@ -116,7 +116,7 @@ def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
 
 
 def _quota_of(
-    environment: str, runs: Sequence[RunRecord], active: Sequence[tuple[Plan, OpenTerm]]
+    environment: str, runs: Sequence[RunRecord], active: Sequence[tuple[Plan, OpenLeg]]
 ) -> Iterator[QuotaStatus]:
     """Yield what was said last: in a receipt, or in the heartbeat of an active leg."""
     said = [

@@ -19,7 +19,7 @@ from proofsweep.store.latest import ANSWERED_AT, Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results
-from proofsweep.store.runs import IndexedRuns, RunRecord
+from proofsweep.store.runs import RunRecord, Runs
 from proofsweep.store.sql import quoted
 
 STORE_SCHEME = "proofsweep"
@@ -65,7 +65,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     Of what takes a listing of each day or run only that which is `asked` in SQL, None for all.
     """
     latest = Latest(results)
-    runs, counted = list(latest.index.newest_first()), latest.index.counted_first()
+    runs, counted = list(latest.runs.newest_first()), latest.runs.counted_first()
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     # In a bucket each listing is a request, and a year has hundreds of days and runs.
     named = None if asked is None else frozenset(_NAMED.findall(asked))
@@ -87,7 +87,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     retired = {run.plan.run_id for run in runs} - {run.plan.run_id for run in counted}
     plans = (_plan_row(run) | {"is_retired": run.plan.run_id in retired} for run in runs)
     _create_from(connection, "plans", plans, _PLAN_COLUMNS)
-    _create_from(connection, "pruned", _pruned(results, latest.index), dict.fromkeys(_PRUNED, "VARCHAR"))
+    _create_from(connection, "pruned", _pruned(latest.runs), dict.fromkeys(_PRUNED, "VARCHAR"))
     _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
         _create_view(connection, name, query)
@@ -126,11 +126,11 @@ def _create_from(
     connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}", {"rows": json.dumps(list(rows))})
 
 
-def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, object]]:
-    known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
-    known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
-    names = sorted({layout.run_of(name) for name in results.store.names(layout.PRUNED_FOLDER)} & known.keys())
-    return (dict(zip(_PRUNED, (name, *known[name]), strict=True)) for name in names)
+def _pruned(runs: Runs) -> Iterator[Mapping[str, object]]:
+    for run_id in sorted(runs.prunings):
+        run = runs.run(run_id)
+        if run is not None:
+            yield dict(zip(_PRUNED, (run_id, run.plan.environment, run.plan.identity), strict=True))
 
 
 def _plan_row(run: RunRecord) -> dict[str, object]:

@@ -87,7 +87,7 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         "",
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
         "",
-        *([f"Head of the ledger: `{run.head}`", ""] if run.head else []),
+        *([f"Head of the log: `{run.head}`", ""] if run.head else []),
         markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from proofsweep.domain.runs import OperationKind
 from proofsweep.store import layout
 from proofsweep.store.journal import read_journal
-from proofsweep.store.objects import numbered
 from proofsweep.store.parts import Results
 
 _COLUMNS = ["environment", "proof_id", "answered_at", "reason"]
@@ -21,11 +20,11 @@ _COLUMNS = ["environment", "proof_id", "answered_at", "reason"]
 class Erasures:
     """The proofs of one environment that are known to be gone, and when the service last said so."""
 
-    def __init__(self, results: Results, environment: str, after: str = "") -> None:
-        """Read the table, and the journals of erasures with an ID later than `after`: one may be at work, or killed."""
+    def __init__(self, results: Results, environment: str) -> None:
+        """Read the table, and the journals of erasures that have not ended: one may be at work, or killed."""
         self._told_at: dict[str, datetime] = {}
         is_known = (pc.field("environment") == environment) & pc.field("reason").is_null()
-        for rows in _rows(results, after):
+        for rows in _rows(results):
             for erasure in rows.filter(is_known).to_pylist():
                 proof_id, at = str(erasure["proof_id"]), erasure["answered_at"]
                 self._told_at[proof_id] = max(at, self._told_at.get(proof_id, at))
@@ -47,12 +46,10 @@ class Erasures:
         return erased_at is None or answered_at is None or answered_at > erased_at
 
 
-def _rows(results: Results, after: str) -> Iterator[pa.Table]:
+def _rows(results: Results) -> Iterator[pa.Table]:
     """Yield the journals first: their rows are in a part before they are gone from there."""
-    store = results.store
-    for operation_id in store.folders("_runs", after):
-        if layout.kind_of(operation_id) == OperationKind.ERASURE:
-            for leg in numbered(store, layout.journals_folder(operation_id)):
-                for _, rows in read_journal(store, layout.journal_folder(operation_id, leg), "erasures"):
-                    yield rows.select(_COLUMNS)
+    for operation_id, record in results.log.runs().operations.items():
+        for leg in record.open if record.plan.kind == OperationKind.ERASURE else ():
+            for _, rows in read_journal(results.store, layout.journal_folder(operation_id, leg.leg), "erasures"):
+                yield rows.select(_COLUMNS)
     yield from results.tables(results.all_parts("erasures"), _COLUMNS)

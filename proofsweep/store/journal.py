@@ -16,8 +16,7 @@ from proofsweep.config.threads import Lock, some_at_once
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
-from proofsweep.store.lease import Lease
-from proofsweep.store.objects import Store, damaged, delete_all, numbered
+from proofsweep.store.objects import Store, damaged, delete_all
 from proofsweep.store.parts import SCHEMAS, Mark, Results
 
 FLUSH_SECONDS = 1.0  # a killed process loses the work of at most so long
@@ -207,10 +206,11 @@ class CompletedRows:
     def read(self) -> None:
         """Read what is finished by now; ResultsError if the store cannot be read."""
         results, plan = self._results, self._plan
-        lease, journals = Lease(results.store, plan.run_id), layout.journals_folder(plan.run_id)
-        for leg in numbered(results.store, journals):  # before parts: rows move there
-            if self._is_own(leg) and lease.receipt(leg) is None:
-                folder = layout.journal_folder(plan.run_id, leg)
+        record = results.log.runs().records.get(plan.run_id)
+        for leg in () if record is None else record.open:  # before parts: rows move there
+            has_ended = results.store.read(layout.receipt_name(plan.run_id, leg.leg)) is not None
+            if self._is_own(leg.leg) and not has_ended:
+                folder = layout.journal_folder(plan.run_id, leg.leg)
                 self._add(rows for _, rows in read_journal(results.store, folder, "verdicts"))
         parts = (name for name in results.parts_of("verdicts", plan) if self._is_own(layout.leg_of(name)))
         self._add(results.tables(parts, ["manifest_row"]))

@@ -2,9 +2,10 @@
 """The newest answer of each item, and its newest row without one: a base, and a tail of legs that are newer.
 
 The newest row of an item is the one that the service answered last (`NEWEST_LAST`). The base is a few sorted Parquet
-files that hold these rows of the legs through one entry of the ledger. The tail are the parts, and the journals, of the
-legs whose entry is later, or that have none yet. The base is derived: it may be deleted at any time, and `refresh`
-makes the next one of the last one and of the tail, in a process of its own while others read and write.
+files that hold these rows of the legs that ended through one entry of the log. The tail are the parts of the legs that
+ended later, and the parts and journals of those that have not ended. The base is derived: it may be deleted at any
+time, and `refresh` makes the next one of the last one and of the tail, in a process of its own while others read and
+write.
 """
 
 import subprocess
@@ -32,7 +33,6 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.erasures import Erasures
 from proofsweep.store.journal import read_journal
-from proofsweep.store.lease import leg_numbers
 from proofsweep.store.objects import (
     REQUESTS_AT_ONCE,
     FolderStore,
@@ -43,7 +43,7 @@ from proofsweep.store.objects import (
     read_required,
 )
 from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
-from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.runs import LegRecord
 from proofsweep.store.sql import quoted
 from proofsweep.store.tables import ANSWERED, NEWEST_FIRST, NEWEST_LAST
 
@@ -79,7 +79,7 @@ class BaseFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    through: int = 0  # the last entry of the ledger whose leg it holds
+    through: int = 0  # the last entry of the log whose leg it holds
     files: Sequence[BaseFile] = ()
     layout: int = 1
 
@@ -91,40 +91,39 @@ _BASE = TypeAdapter(Base)
 class TailLeg:
     plan: Plan
     leg: int
-    entry: int | None  # in the ledger; None while it has none
+    entry: int | None  # that ended it; None while it is open
     rows: int | None  # None for one that may be at work
+
+
+def _tail_leg(plan: Plan, leg: LegRecord) -> TailLeg:
+    return TailLeg(plan=plan, leg=leg.leg, entry=leg.entry, rows=leg.rows)
 
 
 class Latest:
     """The newest rows as they were when this was made."""
 
-    def __init__(self, results: Results, *, is_kept: bool = True) -> None:
-        """Read it; if `is_kept`, what was found out of runs is written for the next reader.
-
-        ResultsError if the base cannot be read.
-        """
+    def __init__(self, results: Results) -> None:
+        """Read it; ResultsError if the base cannot be read."""
         self._results = results
         self._erasures: dict[str, Erasures] = {}
         self.base = _newest_base(results.store)  # before the runs: a leg is read twice rather than not at all
-        self.index = RunIndex(results, is_kept=is_kept).refreshed()
+        self.runs = results.log.runs()
 
     @property
     def entered(self) -> list[TailLeg]:
-        """The legs that the ledger has, and the base lacks."""
-        return [leg for leg in self._ended if leg.entry is not None and leg.entry > self.base.through]
+        """The legs that have ended, and that the base lacks."""
+        ended = (_tail_leg(run.plan, leg) for run in self.runs.records.values() for leg in run.legs)
+        return [leg for leg in ended if leg.entry is not None and leg.entry > self.base.through]
 
     @cached_property
     def tail(self) -> list[TailLeg]:
         """All legs that the base lacks."""
-        open_runs = (run for run in self.index.records.values() if not run.is_over)
-        at_work = chain.from_iterable(some_at_once(open_runs, self._legs_at_work, REQUESTS_AT_ONCE))
-        return [*self.entered, *(leg for leg in self._ended if leg.entry is None), *at_work]
-
-    @property
-    def _ended(self) -> Iterator[TailLeg]:
-        for run in self.index.records.values():
-            for leg in run.legs:
-                yield TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry, rows=leg.rows)
+        at_work = [
+            TailLeg(plan=run.plan, leg=leg.leg, entry=None, rows=None)
+            for run in self.runs.records.values()
+            for leg in run.open
+        ]
+        return [*self.entered, *at_work]
 
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
@@ -166,7 +165,7 @@ class Latest:
 
     def _erasures_in(self, environment: str) -> Erasures:
         if environment not in self._erasures:
-            self._erasures[environment] = Erasures(self._results, environment, after=self.index.complete_to)
+            self._erasures[environment] = Erasures(self._results, environment)
         return self._erasures[environment]
 
     def base_parts(self) -> Iterator[str]:
@@ -174,10 +173,6 @@ class Latest:
         for file in self.base.files:
             for table in self._steps_of(file, ["part"]):
                 yield from map(str, table["part"].unique().to_pylist())
-
-    def _legs_at_work(self, run: RunRecord) -> list[TailLeg]:
-        begun = {*leg_numbers(self._results.store, run.plan)} - {leg.leg for leg in run.legs}
-        return [TailLeg(plan=run.plan, leg=leg, entry=None, rows=None) for leg in begun]
 
     def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
         content = self._results.store.read(file.name)
@@ -204,7 +199,7 @@ class Latest:
 
 
 def refresh(results: Results) -> None:
-    """Make the next base of the last one and of the legs that the ledger has since; nothing if it has none.
+    """Make the next base of the last one and of the legs that have ended since; nothing if none has.
 
     Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
     """
@@ -213,7 +208,7 @@ def refresh(results: Results) -> None:
     latest = Latest(results)
     if not (legs := latest.entered):
         return
-    store, through = results.store, latest.index.entries_to
+    store, through = results.store, latest.runs.through
     name = f"{layout.LATEST_FOLDER}/{through:09}-{token_hex(4)}"
     files: list[BaseFile] = []
     try:

@@ -9,13 +9,11 @@ from typing import Literal
 from proofsweep.domain.items import raw_bytes
 
 # What is derived may be deleted at any time, and is made anew.
-# The number is one more whenever a record in the index has other members.
-INDEX_NAME = "_index/runs-2.json.gz"
+# The number is one more whenever a record in the checkpoint has other members.
+CHECKPOINT_NAME = "_index/runs-3.json.gz"
 LATEST_FOLDER = "_latest"
-PRUNED_FOLDER = "_pruned"
-RETIRED_FOLDER = "_retired"
-LEDGER_FOLDER = "_ledger"
-# Entries of the ledger in one folder, so that the newest is found by two short listings.
+LOG_FOLDER = "_log"
+# Entries of the log in one folder, so that the newest is found by two short listings.
 _ENTRIES_PER_FOLDER = 1_000
 # What was told of each cause, and to whom; it can be deleted too.
 ALERTS_FOLDER = "_alerts"
@@ -51,9 +49,6 @@ runs_name: Callable[[str, date, int], str] = "runs/run_date={1}/{0}-{2:03}.parqu
 # What became of the files that a leg has verified; leg 0 stands for files that were answered before.
 ingest_name: Callable[[str, date, int], str] = "ingest/run_date={1}/{0}-{2:03}.parquet".format
 
-# Of a run: its catalog is retired, with this run and all before it.
-retired_name: _OfRun = "_retired/{}.json".format
-pruning_name: Callable[[str, int], str] = "_pruned/{}-{:03}.json".format
 key_name: Callable[[str], str] = "_keys/{}.json".format  # of a fingerprint
 rotation_name: Callable[[str], str] = "_keys/{}-rotation.json".format
 
@@ -87,16 +82,14 @@ def run_of(part_name: str) -> str:
     return part_name.rpartition("/")[2].partition("-")[0]
 
 
-def ledger_folder(number: int) -> str:
-    return f"{LEDGER_FOLDER}/{number // _ENTRIES_PER_FOLDER:06}"
+def log_name(number: int) -> str:
+    return f"{LOG_FOLDER}/{number // _ENTRIES_PER_FOLDER:06}/{number:09}.json"
 
 
-def ledger_name(number: int) -> str:
-    return f"{ledger_folder(number)}/{number:09}.json"
-
-
-def catalog_folder(environment: str, identity: str) -> str:
-    return f"_catalogs/{hashlib.sha256(f'{environment} {identity}'.encode()).hexdigest()[:16]}"
+def log_number(name: str) -> int:
+    """Return the number of an entry by its name; 0 if it is no entry's name."""
+    stem = name.rpartition("/")[2].removesuffix(".json")
+    return int(stem) if stem.isdecimal() and log_name(int(stem)) == name else 0
 
 
 def rate_leases_folder(fingerprint: str, base_url: str) -> str:

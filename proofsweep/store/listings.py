@@ -13,7 +13,7 @@ from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import ITEMS, Results, parquet_of, read_table
 from proofsweep.store.rows import planned_row
-from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.runs import RunRecord
 
 _OBJECT_ROWS = 100_000  # items in one object
 _ROWS_AT_ONCE = 1_000  # items that are encoded at once
@@ -87,7 +87,7 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
 
     What lies in a folder that could not be read is not known to be gone.
     """
-    run = newest_listings(RunIndex(results).refreshed().newest_first()).get((environment, identity))
+    run = newest_listings(results.log.runs().newest_first()).get((environment, identity))
     names = listing_objects(results, run) if run else []
     tables = (read_table(results.store, name, _NAMED) for name in names)
     listed, unread = listing.items, tuple(listing.unread)

@@ -6,44 +6,32 @@ So with monitoring: of each environment and day `probes` has one part, which eve
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
-from functools import partial
 from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import TypeAdapter
 
 from proofsweep.config.threads import sleep, some_at_once
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
-from proofsweep.store.lease import Legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, read_document
 from proofsweep.store.parts import SCHEMAS, Results, parquet_of
+from proofsweep.store.runs import OPERATION
 
 _TABLE = "probes"
 _LOOK_AGAIN_SECONDS = 0.5  # longer than another pass takes to read a part and to write it
-_OPERATION = TypeAdapter(Operation)
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
-
-
-def operation_ids(store: Store, kind: str = "") -> list[str]:
-    """List the operations of all kinds, or of one, the oldest first."""
-    named = ((each, layout.kind_of(each)) for each in store.folders("_runs"))
-    return [each for each, its_kind in named if its_kind and kind in {"", its_kind}]
 
 
 def operation_of(store: Store, operation_id: str) -> Operation | None:
     """Read an operation; None if there is no such one. ResultsError if it is damaged."""
     is_one = layout.kind_of(operation_id)
-    return read_document(store, layout.plan_name(operation_id), _OPERATION) if is_one else None
+    return read_document(store, layout.plan_name(operation_id), OPERATION) if is_one else None
 
 
 def environments_of_operations(results: Results) -> set[str]:
-    store = results.store
-    operations = some_at_once(operation_ids(store), partial(operation_of, store), REQUESTS_AT_ONCE)
-    return {operation.environment for operation in operations if operation is not None}
+    return {record.plan.environment for record in results.log.runs().operations.values()}
 
 
 def environments_of_probes(results: Results) -> set[str]:
@@ -56,9 +44,9 @@ def environments_of_probes(results: Results) -> set[str]:
     return {str(environment) for environment in probed.unique().to_pylist()}
 
 
-def is_complete(store: Store, operation_id: str) -> bool:
-    legs = Legs(store, operation_id)
-    return any((legs.receipt(number) or {}).get("ended_by") == EndedBy.COMPLETE for number in legs.numbers())
+def is_complete(results: Results, operation_id: str) -> bool:
+    record = results.log.runs().operations.get(operation_id)
+    return record is not None and record.is_complete
 
 
 def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:

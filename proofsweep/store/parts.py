@@ -1,26 +1,38 @@
 """The results store: plans and their items, the parts of the tables, the receipts that name them, and prunings.
 
-A pruning is decided and written down before its first deletion. The schema of a part carries the table's name, and each
+A pruning is an entry of the log before its first deletion. The schema of a part carries the table's name, and each
 field its meaning under `comment`, the key that Spark and Iceberg use.
 """
 
 import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import AfterValidator, TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from proofsweep.config.notices import say
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.runs import AnyRun, Operation, Plan
+from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout, tables
-from proofsweep.store.lease import receipts_of
-from proofsweep.store.objects import Store, damaged, json_bytes, read_document, read_required, sha256_hex
+from proofsweep.store.log import EntryKind
+from proofsweep.store.objects import (
+    JSON_OBJECT,
+    REQUESTS_AT_ONCE,
+    Store,
+    damaged,
+    json_bytes,
+    read_document,
+    read_required,
+    sha256_hex,
+)
 from proofsweep.store.rows import planned_item
+from proofsweep.store.runs import PLAN, RunLog, Runs
 from proofsweep.store.tables import TIME, Column
 
 
@@ -42,24 +54,24 @@ LATEST = _schema_of("latest", tables.LATEST)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """One pruning of a run. One that keeps parts may be pruned again later."""
+    """One pruning of a run, as its entry in the log has it. One that keeps parts may be pruned again later."""
 
     run_id: str
-    number: int  # counts its prunings from 1
     decided_at: str  # ISO instant in UTC
     older_than_days: int  # the age that was asked for
     is_whole: bool  # no row of it stays but those of `runs`, and no list of its catalog is needed
     deleted: Mapping[str, int]  # sizes in bytes of all objects that go, by their names
-    after_entry: int  # the newest of the ledger when it was decided
     proofsweep_version: str
-
-    @property
-    def name(self) -> str:
-        return layout.pruning_name(self.run_id, self.number)
 
     @property
     def size_bytes(self) -> int:
         return sum(self.deleted.values())
+
+    @property
+    def takes_list(self) -> bool:
+        """Whether it deletes what its run lists of its catalog."""
+        lists = f"{layout.items_folder(self.run_id)}/", f"{layout.items_folder(self.run_id, 'listed')}/"
+        return self.is_whole or any(name.startswith(lists) for name in self.deleted)
 
     @property
     def last(self) -> str:
@@ -67,31 +79,12 @@ class Pruning:
         return [*self.deleted][-1]
 
 
-_PRUNING = TypeAdapter(Pruning)
-
-
-def prunings_of(store: Store, run_id: str) -> list[Pruning]:
-    """Read the prunings of a run, the oldest first, none if it had none; ResultsError if one is damaged."""
-    found: list[Pruning] = []
-    while (pruning := read_document(store, layout.pruning_name(run_id, len(found) + 1), _PRUNING)) is not None:
-        found.append(pruning)
-    return found
-
-
-def pruned_names(store: Store, run_id: str) -> frozenset[str]:
-    """Name all objects of a run that prunings have deleted, or will when they are repeated."""
-    return frozenset(name for pruning in prunings_of(store, run_id) for name in pruning.deleted)
+PRUNING = TypeAdapter(Pruning)
 
 
 _ITEMS_AT_ONCE = 500  # planned items that are made of an object at once: some 3 KB each while they are made
 
 
-def _dated(plan: Plan) -> Plan:
-    plan.run_date.isoformat()  # ValueError if it cannot be read
-    return plan
-
-
-PLAN: TypeAdapter[Plan] = TypeAdapter(Annotated[Plan, AfterValidator(_dated)])
 _JOURNAL, _CLOSING = b"proofsweep.journal", b"proofsweep.closing"
 
 
@@ -112,7 +105,8 @@ class Mark:
 
 class Results:
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self.store, self.log = store, RunLog(store)
+        self._missing = set[str]()  # parts that this process has named as missing
 
     def items(self, plan: Plan, rows: Collection[int] | None = None) -> Iterator[WorkItem]:
         """Yield the planned items of these rows, all by default, one by one, in manifest order."""
@@ -122,17 +116,31 @@ class Results:
             for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
                 yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
 
-    def write_plan(self, plan: Plan | Operation) -> None:
-        """Write the plan, after its items: this makes the run, or the operation, exist."""
+    def write_plan(self, plan: AnyRun) -> None:
+        """Write the plan, after its items, and enter it in the log: this makes the run, or the operation, exist."""
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
+        self.enter_plan(plan)
+
+    def enter_plan(self, plan: AnyRun) -> None:
+        """See that the log knows a plan: the process that wrote it may have been killed before it did."""
+        if self.log.known.of(plan) is not None:
+            return
+
+        def decide(runs: Runs) -> Row | None:
+            return None if runs.of(plan) is not None else {"sha256": self.plan_digest(plan.run_id)}
+
+        self.log.append(EntryKind.PLANNED, plan.run_id, decide)
 
     def plan(self, run_id: str) -> Plan:
         """Read a run's plan; ResultsError if there is no such run here."""
+        known = self.log.known.records.get(run_id)
+        if known is not None:
+            return known.plan
         is_one = layout.is_run_id(run_id) and not layout.kind_of(run_id)
         plan = read_document(self.store, layout.plan_name(run_id), PLAN) if is_one else None
         if plan is None:
-            known = "`proofsweep status` names the last ones"
-            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}: {known}.")
+            hint = "`proofsweep status` names the last ones"
+            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}: {hint}.")
         return plan
 
     def plan_digest(self, run_id: str) -> str:
@@ -153,17 +161,57 @@ class Results:
     def _parts(self, table: str, plan: AnyRun) -> dict[str, Part | None]:
         """Return the parts of a run by their names; None for one that no receipt names yet.
 
-        A leg that has ended has the parts that its receipt names, whatever the listing shows. What a pruning has
-        deleted, or will delete, is left out.
+        A leg that has ended has the parts that its receipt names, also if a listing does not show them yet. What a
+        pruning has deleted, or will delete, is left out, and so is what is missing: its rows remain.
         """
         folder = layout.table_folder(table, plan.run_date)
-        ended = ended_parts(self.store, plan) if table in {plan.table, "exchanges"} else {}  # receipts name no others
-        listed = (name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-"))
+        ended = self.ended_parts(plan) if table in {plan.table, "exchanges"} else {}  # receipts name no others
+        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
         found: dict[str, Part | None] = {name: None for name in listed if layout.leg_of(name) not in {0, *ended}}
-        named = (part for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
-        found |= {part.name: part for part in named}
-        gone = pruned_names(self.store, plan.run_id)
+        gone = self.pruned_names(plan.run_id)
+        for part in (part for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/")):
+            if part.name not in gone and (part.name in listed or self._is_there(part.name)):
+                found[part.name] = part
         return {name: part for name, part in found.items() if name not in gone}
+
+    def _is_there(self, name: str) -> bool:
+        """Whether a part that no listing shows is there; one that is missing is named, as a copy may lack it."""
+        if self.store.read(name) is not None:
+            return True
+        if name not in self._missing:
+            self._missing.add(name)
+            say(f"{name} is missing from the results store {self.store.url}: its rows remain; see: proofsweep audit")
+        return False
+
+    def receipts(self, run: AnyRun) -> dict[int, Row]:
+        """Read the receipts of the legs that have one, by their numbers; one that cannot be read is left out."""
+        record = self.log.runs().of(run)
+        numbers = [] if record is None else record.numbers
+        names = [layout.receipt_name(run.run_id, leg) for leg in numbers]
+        found: dict[int, Row] = {}
+        for leg, content in zip(numbers, some_at_once(names, self.store.read, REQUESTS_AT_ONCE), strict=True):
+            with suppress(ValueError):
+                found[leg] = JSON_OBJECT.validate_json(content or b"")
+        return found
+
+    def ended_parts(self, run: AnyRun) -> dict[int, list[Part]]:
+        """Return the parts of each leg that has ended, by its receipt."""
+        named = {leg: receipt.get("parts") for leg, receipt in self.receipts(run).items()}
+        return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
+
+    def prunings_of(self, run_id: str) -> list[Pruning]:
+        """Read the prunings of a run, the oldest first; none if it had none. ResultsError if one is damaged."""
+        found: list[Pruning] = []
+        for number in self.log.runs().prunings.get(run_id, ()):
+            try:
+                found.append(PRUNING.validate_python({"run_id": run_id, **self.log.entry(number).facts}))
+            except ValidationError as damage:
+                raise damaged(self.store, layout.log_name(number), "it is no pruning") from damage
+        return found
+
+    def pruned_names(self, run_id: str) -> frozenset[str]:
+        """Name all objects of a run that prunings have deleted, or will when they are repeated."""
+        return frozenset(name for pruning in self.prunings_of(run_id) for name in pruning.deleted)
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
         """Write one part with its whole schema; NameTaken if there is one of the name."""
@@ -203,7 +251,7 @@ class Results:
     def _table(self, name: str, columns: list[str] | None) -> pa.Table:
         content = self.store.read(name)
         schema = _schema(name.partition("/")[0], columns)
-        if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
+        if content is None and name in self.pruned_names(layout.run_of(name)):  # since it was listed
             return schema.empty_table()
         return read_table(self.store, name, schema, content)
 
@@ -247,9 +295,3 @@ def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     ]
     fields = [field if field.name in there else field.with_nullable(True) for field in schema]
     return pa.table(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
-
-
-def ended_parts(store: Store, plan: AnyRun) -> dict[int, list[Part]]:
-    """Return the parts of each leg that has ended, by its receipt."""
-    named = {leg: receipt.get("parts") for leg, receipt in receipts_of(store, plan).items() if receipt is not None}
-    return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}

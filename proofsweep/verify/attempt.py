@@ -1,30 +1,32 @@
-"""One attempt at a run, from lease to receipt: no other may be alive, and those that died before are settled first."""
+"""One attempt at a run, from its begin to its receipt: no other is alive, and those that died before ended first."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 
 from proofsweep.config.logs import LogEvent, log
-from proofsweep.config.threads import ThreadPoolExecutor, background_thread, utc_now
+from proofsweep.config.threads import background_thread, monotonic, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
-from proofsweep.store.lease import CatalogLease, Legs, legs_of, receipts_of
+from proofsweep.store.legs import HeldLeg, Legs, refuse_rivals
 from proofsweep.store.objects import numbered
+from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
-from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, settle_leg
+from proofsweep.store.runs import Runs
+from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.commit import LegParts, settle_leg
 from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Leg, kept_alive
 from proofsweep.verify.rate_leases import RateLeases
+from proofsweep.verify.repair import BOUNDS, end_dead_legs
 from proofsweep.verify.service import Service, bind_key
 
-# Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
-BOUNDS = "bounds"
+_READ_AGAIN_SECONDS = 1.0  # between two tries, while the store is away
 
 
 @contextmanager
@@ -42,13 +44,15 @@ def begun_leg(
 ) -> Iterator[Leg]:
     """Begin the next leg of a partition, and settle it however the work inside ends.
 
-    (1) examine the service and share the lane, (2) take its lease, (3) keep it alive, (4) settle the legs that died
-    before it, (5) settle it. `bounds` are of all `sharers` together, which are legs that begin now: each has its part.
+    (1) examine the service and share the lane, (2) begin it in the log, (3) keep it alive, (4) settle it. `bounds` are
+    of all `sharers` together, which are legs that begin now: each has its part.
 
     RunIsActive if another leg of the partition is alive. ConfigError, ResultsError or RunMustStop if it was not begun.
     """
     settings = service.settings
     plan = plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field)
+    known_good = known_good_items(settings)  # what may fail is read before the leg begins
+    recovered = recovered_sidecars(results) if plan.pairs else frozenset()
     status = service.awaited(bounds.reserve)  # (1)
     rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
     service.dispatcher.remember(None if rate is None else rate / sharers)
@@ -62,13 +66,18 @@ def begun_leg(
             "service_commit": status.commit,
             "service_deployed_at": status.deployed_at,
         }
-        number = open_leg(results, plan, utc_now, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
-        try:
-            own = bounds.shared_by(sharers)
-            leg = Leg(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
-        except BaseException:
-            legs_of(results.store, plan)[partition].release(number)
-            raise
+        held = open_leg(results, plan, utc_now, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
+        leg = Leg(
+            service,
+            results,
+            plan,
+            held,
+            bounds.shared_by(sharers),
+            known_good=known_good,
+            recovered=recovered,
+            dedupe=dedupe,
+            drain_seconds=drain_seconds,
+        )
         leg.budget.take_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
             yield leg
@@ -87,9 +96,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             kept_alive(leg.heartbeat, leg.parts),  # (3)
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
-            settle_legs_before(results, plan, utc_now, leg.number)  # (4)
-            record_ended_legs(results, RunIndex(results).refreshed())
-            leg.completed.read()
+            _read_completed(leg)
             yield
     finally:
         leg.dispatcher.on_open = None
@@ -100,9 +107,8 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             facts = facts | {"started_at": started_at, "quota_after": _headroom(leg, ended_by)}
             facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
             leg.trail.flush()
-            row = settle_leg(  # (5)
+            row = settle_leg(  # (4)
                 leg.parts,
-                Legs(results.store, plan.run_id),
                 ended_by,
                 facts,
                 why=None if reason is None else reason.message,
@@ -111,6 +117,22 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             )
         log(LogEvent.LEG_CLOSED, run_id=plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
         note_leg(results, plan)
+
+
+def _read_completed(leg: Leg) -> None:
+    """Read which rows are finished; a store that fails meanwhile is waited for, as while the leg works."""
+    late_at = monotonic() + leg.heartbeat.store_outage_seconds
+    is_read = False
+    while not is_read:
+        try:
+            _delete_old_journals(leg.results, leg.plan, leg.number)
+            leg.completed.read()
+            is_read = True
+        except ResultsError as error:
+            if monotonic() >= late_at:
+                why = f"The run's own records cannot be read: {error.message}"
+                leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+            leg.stop.rest(_READ_AGAIN_SECONDS)
 
 
 def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
@@ -124,98 +146,75 @@ def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
         return leg.budget.left if ended_by is EndedBy.QUOTA else None  # a spent quota may refuse this call, too
 
 
-def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: int = 0) -> int:
-    """Take the next leg of a partition for this process; give its number. It must settle the legs before it first.
+def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: int = 0) -> HeldLeg:
+    """Begin the next leg of a partition in this process, when those of processes that are gone have ended.
 
-    A run of which no leg has ended is superseded if another run of its catalog is worked on, or was since it was
-    planned: ResultsError from then on. RunIsActive, with its holder, if another leg of this partition or of its catalog
-    is alive. `facts` are cells of the `runs` row that only this process knows.
+    A run of which no leg ever began is superseded if another run of its catalog is worked on, or was since the catalog
+    was read for it: that one may have sent the same files. ResultsError from then on. RunIsActive, with its holder, if
+    another leg of this partition, or of another run of the catalog, is at work. `facts` are cells of the `runs` row
+    that only this process knows.
     """
-    legs = legs_of(results.store, plan, clock)[partition]
-    leg = _take_next(legs, facts)
-    ends = [receipt["ended_by"] for receipt in receipts_of(results.store, plan).values() if receipt]
-    if EndedBy.SUPERSEDED in ends:  # a leg of another partition was too late for its catalog, and so is this one
-        _end_superseded(results, plan, legs, leg)
-        raise _superseded(plan.run_id)
-    is_new = not ends
+    end_dead_legs(results, clock, plan, partition)
+
+    def refuse(runs: Runs) -> None:
+        record = runs.records.get(plan.run_id)
+        if record is not None and record.is_superseded:
+            raise _superseded(plan.run_id)
+        if plan.catalog_kind == INGEST:  # a pass holds its folder, and sweeps yield to it
+            return
+        refuse_rivals(results, runs, plan.environment, plan.identity, plan.run_id)
+        is_new = record is None or not record.begun
+        if is_new and (first := runs.began_after(plan)) is not None:
+            run_id = first.plan.run_id
+            raise RunIsActive(f"Run {run_id} of this catalog began before this one; see: proofsweep status {run_id}")
+
     try:
-        if plan.catalog_kind != INGEST:  # passes hold the lease of their folder, and sweeps yield to them
-            catalog = CatalogLease(results.store, plan.environment, plan.identity, clock)
-            catalog.take(plan, leg, plan.catalog_term if is_new else None)
+        return Legs(results, plan, clock).begin(facts, partition, refuse=refuse)
     except RunIsActive:
-        if is_new:
-            _end_superseded(results, plan, legs, leg)
-        else:
-            legs.release(leg)
+        record = results.log.runs().records.get(plan.run_id)
+        if record is None or not record.begun:
+            supersede(results, plan, clock)
         raise
-    return leg
 
 
 def supersede(results: Results, plan: Plan, clock: Clock, *, is_given_up: bool = False) -> None:
-    """End a run that nobody must go on with, by legs that do nothing; RunIsActive if one of its legs is alive.
+    """End a run that nobody must go on with, by legs that do nothing; RunIsActive if one of its legs is at work.
 
     One that a person has given up says no more what its catalog lists.
     """
     settle_last_legs(results, plan, clock)
-    for legs in legs_of(results.store, plan, clock):
-        _end_superseded(results, plan, legs, _take_next(legs, {}), is_given_up=is_given_up)
-
-
-def _take_next(legs: Legs, facts: Row) -> int:
-    last = legs.last_ended()
-    if (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
-        raise _superseded(legs.name)
-    leg = legs.after(last)  # no later one: a rival may have taken this number meanwhile
-    legs.take(leg, facts)
-    return leg
+    for partition in range(plan.partitions):
+        legs = Legs(results, plan, clock)
+        held = legs.begin({}, partition, ends_as=EndedBy.SUPERSEDED, is_given_up=is_given_up)
+        facts: Row = dict.fromkeys(("started_at", "finished_at"), clock())
+        settle_leg(LegParts.found(results, plan, held.number), EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
+    note_leg(results, plan)
 
 
 def _superseded(run_id: str) -> ResultsError:
     return ResultsError(f"Run {run_id} was superseded by another run of its catalog: verify the catalog.")
 
 
-def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int, *, is_given_up: bool = False) -> None:
-    settle_legs_before(results, plan, legs.clock, leg)
-    facts: Row = dict.fromkeys(("started_at", "finished_at"), legs.clock())
-    settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
-    note_leg(results, plan)
-
-
 def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
-    """See that the last leg of each partition is over, and settle the legs that died; RunIsActive if one is alive."""
-    partitions = legs_of(results.store, plan, clock)
-    with ThreadPoolExecutor(len(partitions)) as pool:  # a leg of another machine may have to be waited for
-        last = list(pool.map(Legs.last_ended, partitions))
-    for legs, number in zip(partitions, last, strict=True):
-        settle_legs_before(results, plan, clock, legs.after(number))
+    """End the legs of a run whose processes are gone; RunIsActive if one is at work."""
+    end_dead_legs(results, clock, plan)
+    legs = Legs(results, plan, clock)
+    for leg in legs.open():
+        raise legs.active_error(leg)
 
 
 def unfinished_partitions(results: Results, plan: Plan) -> list[int]:
-    """Return the partitions whose last leg did not end with all of their rows; of a killed one, its journal may."""
-    ends = [(legs.receipt(legs.last()) or {}).get("ended_by") for legs in legs_of(results.store, plan)]
-    return [partition for partition, ended_by in enumerate(ends) if ended_by != EndedBy.COMPLETE]
+    """Return the partitions whose last leg did not end with all of their rows."""
+    record = results.log.runs().records[plan.run_id]
+    last = {plan.partition_of_leg(leg.leg): leg.ended_by for leg in record.legs}
+    return [partition for partition in range(plan.partitions) if last.get(partition) != EndedBy.COMPLETE]
 
 
-def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
-    """See that each leg of its partition before one has its receipt, its entry and its row in `runs`, and no journal.
-
-    In the order of the legs, so that a receipt shows that no row before it is missing: (1) close a dead leg, (2) write
-    the row, which comes after the entry, (3) delete what a process that was frozen has journalled since.
-    """
-    legs = legs_of(results.store, plan, clock)[plan.partition_of_leg(leg)]
-    written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
-    for number in range(legs.first, leg, legs.step):
-        if legs.receipt(number) is None:
-            holder = legs.holder(number)
-            facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
-            with suppress(RunIsActive):  # another process settled it, or its own did
-                settle_leg(LegParts.found(results, plan, number), legs, EndedBy.KILLED, facts)  # (1)
-            log(LogEvent.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
-        if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
-            record_leg(results, plan, legs, number)  # (2)
+def _delete_old_journals(results: Results, plan: Plan, leg: int) -> None:
+    """Delete what processes that were frozen have journalled since their legs of this partition were ended."""
     for number in numbered(results.store, layout.journals_folder(plan.run_id)):
-        if number < leg and plan.partition_of_leg(number) == legs.first - 1:
-            delete_journal(results.store, plan.run_id, number)  # (3)
+        if number < leg and plan.partition_of_leg(number) == plan.partition_of_leg(leg):
+            delete_journal(results.store, plan.run_id, number)
 
 
 def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_field: str | None) -> Plan:

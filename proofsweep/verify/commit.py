@@ -1,4 +1,4 @@
-"""End a leg, this process's own or a dead one: parts from the journal, receipt, entry in the ledger, row in `runs`."""
+"""End a leg, this process's own or a dead one: parts from the journal, receipt, row in `runs`, its end in the log."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,17 +20,15 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal
-from proofsweep.store.lease import Legs, receipts_of
-from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.objects import delete_all, read_required, sha256_hex
+from proofsweep.store.log import EntryKind
+from proofsweep.store.objects import JSON_OBJECT, delete_all, json_bytes, read_required, sha256_hex
 from proofsweep.store.parts import SCHEMAS, Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
-from proofsweep.store.runs import IndexedRuns, RunRecord, has_begun_leg
+from proofsweep.store.runs import Runs
 
 ROWS_PER_PART = 25_000  # of ordinary answers some 25 MB
 PART_BYTES = 32 * 1024 * 1024  # of Arrow memory, and one segment more. A column of text overflows at 2 GiB
 PART_SECONDS = 1_800  # bounds the number of segments in a journal
-_LOOKED_AT = 10  # of the last entries of the ledger, whose legs may lack their row in `runs`
 _KINDS = ["outcome", "verdict", "reason"]
 OF_GROUP = [*_KINDS, "audio"]
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
@@ -40,73 +38,67 @@ _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
 def settle_leg(
-    parts: "LegParts", legs: Legs, ended_by: EndedBy, facts: Row, *, why: str | None = None, **said: object
+    parts: "LegParts",
+    ended_by: EndedBy,
+    facts: Row,
+    *,
+    why: str | None = None,
+    is_given_up: bool = False,
+    **said: object,
 ) -> Row:
     """Publish what a leg finished, write its receipt, and of a leg that verifies its row; give the row.
 
-    (1) what the journal has and no part becomes the closing parts, (2) the receipt is written, (3) its entry in the
-    ledger, then its row in `runs`, (4) and the journal is deleted. If it breaks off, the next process does all of it
-    again; RunIsActive if one did. `facts` are cells of the row that only the leg's own process knows, and `said` stands
-    in the receipt alone.
+    (1) what the journal has and no part becomes the closing parts, (2) the receipt is written, (3) and the rest is done
+    that the log's entry stands for. If it breaks off, whoever begins next does all of it again; RunIsActive if another
+    process did. `facts` are cells of the row that only the leg's own process knows, and `said` stands in the receipt
+    alone.
     """
     results, run, leg = parts.results, parts.run, parts.leg
     parts.close()  # (1)
     row, beside = count_leg(parts)
     if isinstance(run, Plan):
         published, partition = results.rows_published(run, parts.parts[run.table]), run.partition_of_leg(leg)
-        if published[partition] == len(run.rows_of_partition(partition)):  # a request to stop came too late
+        is_whole = published[partition] == len(run.rows_of_partition(partition))
+        if is_whole and ended_by is not EndedBy.SUPERSEDED:  # a request to stop came too late
             ended_by = EndedBy.COMPLETE
         elif ended_by is EndedBy.COMPLETE:
             ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
         row["remaining"] = run.items - sum(published)
     row |= facts | {"ended_by": str(ended_by), "finished_at": _latest(row["finished_at"], facts.get("finished_at"))}
     receipt = {"run_id": run.run_id, "leg": leg, "ended_by": str(ended_by), "counts": row, "why": why, **beside, **said}
+    receipt |= {"is_given_up": True} if is_given_up else {}
     receipt["plan_sha256"] = results.plan_digest(run.run_id)
-    receipt["after_entry"] = Ledger(results.store).newest()
     receipt["parts"] = [asdict(part) for each in parts.parts.values() for part in each]
     try:
-        legs.write_receipt(leg, receipt)  # (2)
+        results.store.create(layout.receipt_name(run.run_id, leg), json_bytes(receipt))  # (2)
     except NameTaken as taken:
         delete_journal(results.store, run.run_id, leg)
         raise RunIsActive(f"Leg {leg} of run {run.run_id} was taken over by another process.") from taken
-    record_leg(results, run, legs, leg)  # (3)
-    delete_journal(results.store, run.run_id, leg)  # (4)
+    finish_leg(results, run, leg)  # (3)
     return row
 
 
-def record_leg(results: Results, plan: AnyRun, legs: Legs, leg: int) -> None:
-    """Append the entry of a leg's receipt to the ledger, then write its row as the receipt has it, unless they are."""
-    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, leg))
-    cells = (legs.receipt(leg) or {}).get("counts")
-    if isinstance(plan, Plan) and isinstance(cells, dict):
-        with suppress(NameTaken):
-            name = layout.runs_name(plan.run_id, plan.run_date, leg)
-            results.create_part(name, "runs", [with_instants("runs", cells)])
+def finish_leg(results: Results, run: AnyRun, leg: int) -> None:
+    """Do what comes after a leg's receipt: its row in `runs`, no journal, and last its end in the log.
 
-
-def record_ended_legs(results: Results, index: IndexedRuns) -> None:
-    """See that each leg that has ended has its entry and its row in `runs`: its process may have been killed before.
-
-    Of the legs that have an entry, the last ones are looked at: whoever begins next does so.
+    So a leg that has ended in the log lacks nothing. All of it may be repeated, also by several processes at once.
     """
-    runs = list(index.records.values())
-    ended = [(run.plan, leg) for run in runs for leg in run.legs]
-    recent = [(plan, leg.leg) for plan, leg in ended if leg.entry and leg.entry > index.entries_to - _LOOKED_AT]
-    folders = {layout.table_folder("runs", plan.run_date) for plan, _ in recent}
-    written = {name for folder in folders for name in results.store.names(folder)}
-    lacking = [each for each in recent if layout.runs_name(each[0].run_id, each[0].run_date, each[1]) not in written]
-    lacking += [(plan, leg.leg) for plan, leg in ended if leg.entry is None]
-    lacking += [(run.plan, leg) for run in runs for leg in _ended_since(results, run)]
-    for plan, number in lacking:
-        record_leg(results, plan, Legs(results.store, plan.run_id), number)
+    content = read_required(results.store, layout.receipt_name(run.run_id, leg))
+    receipt = JSON_OBJECT.validate_json(content)
+    cells = receipt.get("counts")
+    if isinstance(run, Plan) and isinstance(cells, dict):
+        with suppress(NameTaken):
+            name = layout.runs_name(run.run_id, run.run_date, leg)
+            results.create_part(name, "runs", [with_instants("runs", cells)])
+    delete_journal(results.store, run.run_id, leg)
 
+    def decide(runs: Runs) -> Row | None:
+        record = runs.of(run)
+        if record is None or any(ended.leg == leg for ended in record.legs):
+            return None
+        return {"leg": leg, "sha256": sha256_hex(content), "ended_by": receipt["ended_by"]}
 
-def _ended_since(results: Results, run: RunRecord) -> list[int]:
-    """Return the legs of a run that have ended, and of which the index knows nothing: they have no entry."""
-    if run.is_over or not has_begun_leg(results.store, run):
-        return []
-    known, receipts = {leg.leg for leg in run.legs}, receipts_of(results.store, run.plan)
-    return [leg for leg, receipt in receipts.items() if receipt is not None and leg not in known]
+    results.log.append(EntryKind.ENDED, run.run_id, decide)
 
 
 class LegParts:

@@ -74,7 +74,7 @@ class EarlierPlaces:
         if not self._suspects:
             return
         newest = self._newest_rows({suspect.item_id for suspect in self._suspects})
-        identities = {run.plan.run_id: run.plan.identity for run in self._latest.index.counted_first()}
+        identities = {run.plan.run_id: run.plan.identity for run in self._latest.runs.counted_first()}
         places = HashedItems(self._places) if whole is None else whole.places
         for suspect in self._suspects:
             for row in newest.get(suspect.item_id, []):

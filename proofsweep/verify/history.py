@@ -1,4 +1,4 @@
-"""What legs leave for later ones: the index of runs, the newest answers, their rate, and how long they took.
+"""What legs leave for later ones: the checkpoint of the log, the newest answers, their rate, and how long they took.
 
 All of it is derived from receipts and parts: it may be deleted, and no leg fails because it cannot be written.
 """
@@ -11,9 +11,9 @@ from proofsweep.config.logs import LogEvent, log
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
-from proofsweep.store.lease import open_legs
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
+from proofsweep.store.runs import LegRecord, RunRecord
 from proofsweep.verify.forecast import Measurement
 
 _RATED_LEGS = 10
@@ -24,7 +24,7 @@ _LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it
 
 def note_leg(results: Results, plan: Plan) -> None:
     """Let what is derived know that a leg has ended; what fails now, a later leg does."""
-    for what, update in (("index", RunIndex(results).refreshed), ("latest", partial(_refresh_latest, results, plan))):
+    for what, update in (("checkpoint", results.log.keep), ("latest", partial(_refresh_latest, results, plan))):
         try:
             update()
         except Exception as error:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
@@ -34,14 +34,14 @@ def note_leg(results: Results, plan: Plan) -> None:
 
 def _refresh_latest(results: Results, plan: Plan) -> None:
     """Begin to make the next base, unless another leg of the run works: the last one does it."""
-    if not any(leg.is_alive for leg in open_legs(results.store, plan)):
+    if not any(leg.is_alive for leg in Legs(results, plan).shown()):
         refresh_if_due(results)
 
 
 def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: datetime) -> float | None:
     """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
-    legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
+    legs = (leg for run in results.log.known.newest_first() for leg in reversed(run.legs))
     for leg in islice(legs, _RATED_LEGS):
         rate, finished_at = leg.counts.get("rate_learned"), leg.finished_at
         is_same_lane = (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) == lane
@@ -52,7 +52,7 @@ def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: dat
 
 def newest_measurement(results: Results, environment: str) -> Measurement | None:
     """Measure the newest leg that sent enough rows to this environment; None if none did."""
-    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
+    runs = (run for run in results.log.known.newest_first() if run.plan.environment == environment)
     legs = ((run, leg) for run in runs for leg in reversed(run.legs))
     return next((found for each in legs if (found := _measurement(*each))), None)
 

@@ -2,7 +2,8 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,19 +16,18 @@ from proofsweep.config.notices import say
 from proofsweep.config.threads import Event, StopSwitch, background_thread, monotonic, sleep, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
-from proofsweep.domain.items import Mode
+from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import counted
+from proofsweep.store.heartbeat import HEARTBEAT_SECONDS, LegProgress
 from proofsweep.store.journal import FLUSH_SECONDS, CompletedRows, Journal
 from proofsweep.store.known_rows import PastAnswers
-from proofsweep.store.lease import HEARTBEAT_SECONDS, LegProgress, Legs, legs_of
-from proofsweep.store.operations import recovered_sidecars
+from proofsweep.store.legs import HeldLeg
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
@@ -47,8 +47,7 @@ _RATE_SECONDS = 60  # what "now" means for a rate
 class Heartbeat:
     """Shows that one leg is alive, that what it does can be written down, and that nobody asked it to stop."""
 
-    legs: Legs
-    leg: int
+    held: HeldLeg
     flush: Callable[[], None]  # makes durable what the leg has finished
     budget: Budget
     stop: StopSwitch
@@ -61,12 +60,11 @@ class Heartbeat:
     _beaten_at: datetime = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
-    _token: str | None = field(default=None, repr=False)
     _look_at: float = -math.inf
     _abort_at: float = math.inf
 
     def __post_init__(self) -> None:
-        self._beaten_at = self.legs.clock()  # taking the lease is a sign of life
+        self._beaten_at = self.held.signs.clock()  # its begin is a sign of life
 
     @property
     def store_is_well(self) -> bool:
@@ -105,7 +103,7 @@ class Heartbeat:
             self._look_for_stop()
             if self._is_due():
                 self._beat()
-                if self.legs.is_superseded(self.leg):
+                if self.held.is_lost():
                     self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
             self.flush()
             self.progress()  # so that its rates are over the last minute, also between two heartbeats
@@ -128,23 +126,20 @@ class Heartbeat:
         if now < self._look_at:
             return
         self._look_at = now + _LOOK_SECONDS
-        if self._token is None:
-            holder = self.legs.holder(self.leg)
-            self._token = "" if holder is None else holder.token
-        reason = self.legs.stop_asked(self.leg, self._token)
+        reason = self.held.stop_asked()
         if reason is not None:
             self._look_at, self._abort_at = math.inf, now + self.drain_seconds
-            log(LogEvent.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
+            log(LogEvent.STOP_REQUESTED, run_id=self.held.run_id, leg=self.held.number, why=reason.message)
             self.stop.pull(reason)
 
     def _is_due(self) -> bool:
         is_news = self.stop.reason is not None and not self._has_told_stop
-        return is_news or abs((self.legs.clock() - self._beaten_at).total_seconds()) >= HEARTBEAT_SECONDS
+        return is_news or abs((self.held.signs.clock() - self._beaten_at).total_seconds()) >= HEARTBEAT_SECONDS
 
     def _beat(self) -> None:
         self._has_told_stop = self.stop.reason is not None
-        self.legs.beat(self.leg, self.progress())
-        self._beaten_at = self.legs.clock()
+        self.held.signs.beat(self.progress())
+        self._beaten_at = self.held.signs.clock()
 
 
 @contextmanager
@@ -184,12 +179,16 @@ class Leg:
         service: Service,
         results: Results,
         plan: Plan,
-        number: int,
+        held: HeldLeg,
         bounds: Bounds,
         *,
+        known_good: Sequence[WorkItem],
+        recovered: AbstractSet[tuple[str, str]],
         dedupe: bool,
         drain_seconds: float,
     ) -> None:
+        """Take the configured `known_good` files, and the location and digest of each sidecar that was `recovered`."""
+        number = held.number
         self.plan, self.number, self.results = plan, number, results
         self.stop, self.workers, self.dispatcher = service.stop, service.workers, service.dispatcher
         _say_if_fewer(service.pace.workers, service.workers.most)
@@ -214,15 +213,14 @@ class Leg:
         )
         known = KnownFiles(root, PastAnswers(results, plan), is_emptied=is_ingest)
         self.attribution = Attribution(
-            checks=Checks(self.verify, self.trail, known, known_good_items(service.settings)),
+            checks=Checks(self.verify, self.trail, known, known_good),
             dispatcher=service.dispatcher,
             stop=service.stop,
             mode=Mode.LEGACY_PAIR if 0 < plan.pairs == plan.eligible else Mode.ONE_FILE,
             outage_seconds=service.retry.breaker_seconds,
         )
         self.heartbeat = Heartbeat(
-            legs=legs_of(results.store, plan)[partition],
-            leg=number,
+            held=held,
             flush=self.trail.flush,
             budget=self.budget,
             stop=service.stop,
@@ -231,7 +229,6 @@ class Leg:
             abort=service.abort,
             progress=lambda: self.progress,
         )
-        recovered = recovered_sidecars(results) if plan.pairs else frozenset()
         self.row_context = RowContext(plan.run_id, number, plan.environment, recovered)
         self._meter = ProgressMeter()
 

@@ -29,10 +29,9 @@ from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
-from proofsweep.store.lease import CatalogLease
+from proofsweep.store.legs import refuse_if_active
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
@@ -101,7 +100,7 @@ class Planner:
 
         A list that comes under a new file name is another catalog: what it lacks is not gone.
         """
-        plans = RunIndex(self.results).refreshed().plans(self.service.environment)
+        plans = self.results.log.runs().plans(self.service.environment)
         identity, root = self.identity_of(listing), None if listing.root is None else url_of(listing.root)
         if listing.kind != MANIFEST or any(plan.identity == identity for plan in plans):
             return []
@@ -159,8 +158,9 @@ class Planner:
         `may_begin` is called when the catalog is read and counted. If it raises, or the catalog cannot be read
         (CatalogError) or is worked on (RunIsActive), nothing was written.
         """
-        identity, began, store = self.identity_of(listing), monotonic(), self.results.store
-        term = None if listing.kind == INGEST else CatalogLease(store, self.service.environment, identity).last_ended()
+        identity, began, read_after = self.identity_of(listing), monotonic(), None
+        if listing.kind != INGEST:
+            read_after = refuse_if_active(self.results, self.service.environment, identity)
         survey, items = Survey(), Listing()
         for item in self.items(listing):
             survey.note(item)
@@ -191,7 +191,7 @@ class Planner:
             tag_names=[*dict.fromkeys(map(utf8_text, listing.tag_names()))],
             selection=selection.text,
             catalog_identity=identity,
-            catalog_term=term,
+            read_after=read_after,
             partitions=1 if survey.items <= runs.SMALL_RUN_ITEMS else partitions,
         )
         items.write(self.results, run_id, "items", plan.batch_items)

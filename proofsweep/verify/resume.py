@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.known_rows import are_known_since
-from proofsweep.store.lease import Legs, leg_numbers
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import LegRecord
-from proofsweep.verify.attempt import BOUNDS, settle_last_legs, supersede
+from proofsweep.verify.attempt import settle_last_legs, supersede
 from proofsweep.verify.item import Clock
+from proofsweep.verify.repair import BOUNDS
 
 RESUME_DAYS = 35.0  # a catalog's unfinished run goes on first if it was planned at most so long ago
 _BOUNDS = TypeAdapter(Bounds)
@@ -41,6 +41,17 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
     return None
 
 
+def rows_of_resumed(results: Results, resumed: Plan | None, due_before: datetime | None) -> Iterable[WorkItem] | None:
+    """Return the items that a run of what is due leaves out, as a run went on before it that has them.
+
+    Those that remain there are its next leg's. Where no age says which answers are due again, its others were answered
+    too, by this leg or an earlier one, and are not paid twice.
+    """
+    if resumed is None:
+        return None
+    return results.items(resumed) if due_before is None else CompletedRows.load(results, resumed).items()
+
+
 def rest_of_retry(
     results: Results, run_id: str, flow_run_id: str, bounds: Bounds, clock: Clock
 ) -> tuple[str | None, Bounds]:
@@ -52,17 +63,18 @@ def rest_of_retry(
     """
     plan = results.plan(run_id)
     settle_last_legs(results, plan, clock)
-    legs = Legs(results.store, run_id)
-    holders = {leg: holder for leg in leg_numbers(results.store, plan) if (holder := legs.holder(leg)) is not None}
-    own = {leg: holder for leg, holder in holders.items() if holder.facts.get("flow_run_id") == flow_run_id}
-    last = max(holders, key=lambda leg: holders[leg].taken_at, default=0)
-    noted = holders[last].facts.get(BOUNDS) if last else None
-    together = {plan.partition_of_leg(leg): leg for leg in sorted(own) if own[leg].facts[BOUNDS] == noted}
-    ended = [LegRecord.of(leg, legs.receipt(leg) or {}) for leg in together.values()]
-    if last not in own or not any(leg.ended_by == EndedBy.KILLED for leg in ended):
+    record = results.log.runs().records[run_id]
+    begun = sorted(record.begun, key=lambda leg: leg.entry)
+    own = [leg for leg in begun if leg.holder.facts.get("flow_run_id") == flow_run_id]
+    if not own or begun[-1] is not own[-1]:
+        return run_id, bounds
+    noted = own[-1].holder.facts[BOUNDS]
+    together = {plan.partition_of_leg(leg.leg): leg.leg for leg in own if leg.holder.facts[BOUNDS] == noted}
+    ended = [leg for leg in record.legs if leg.leg in together.values()]
+    if not any(leg.ended_by == EndedBy.KILLED for leg in ended):
         return run_id, bounds
     left = _BOUNDS.validate_python(noted)
     if left.max_calls is not None:
         left = replace(left, max_calls=max(0, left.max_calls - sum(leg.count("calls") for leg in ended)))
-    has_planned = min(holders) in own
+    has_planned = begun[0] is own[0]
     return run_id if has_planned else None, left

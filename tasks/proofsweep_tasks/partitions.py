@@ -13,7 +13,7 @@ from proofsweep.config.threads import StopSwitch, background_thread, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds, Plan, left_of
-from proofsweep.store.lease import Legs, open_legs
+from proofsweep.store.legs import Legs, ask_to_stop
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
 from proofsweep_tasks.fan_out import fan_out
@@ -82,8 +82,8 @@ def _pass_stop_on(stop: StopSwitch, results: Results, plan: Plan, over: threadin
     while not over.wait(_STEP_SECONDS):
         if stop.reason is not None:
             with suppress(ResultsError):
-                for leg in open_legs(results.store, plan):
-                    Legs(results.store, plan.run_id).ask_to_stop(leg, stop.reason)
+                for leg in Legs(results, plan).shown():
+                    ask_to_stop(results.store, leg, utc_now(), stop.reason)
 
 
 def _error_of(future: Any) -> Exception | None:  # noqa: ANN401 - Dask has no types

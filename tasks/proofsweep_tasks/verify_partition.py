@@ -13,7 +13,7 @@ from proofsweep.config.load import Settings
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ConfigError, ProofsweepError, ResultsError
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.store.lease import legs_of
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.worker import verify_batch, work_last
 from proofsweep_tasks.end_states import state_of_error
@@ -55,8 +55,8 @@ def verify_partition(
 
 def _was_lost(results: Results, plan: Plan, partition: int, flow_run_id: str | None) -> bool:
     """Whether another process has begun the partition for this flow run, and did not end its leg."""
-    opened = legs_of(results.store, plan)[partition].open_leg()
-    return opened is not None and opened.holder.facts.get("flow_run_id") == flow_run_id
+    own = [leg for leg in Legs(results, plan).open() if plan.partition_of_leg(leg.leg) == partition]
+    return any(leg.holder.facts.get("flow_run_id") == flow_run_id for leg in own)
 
 
 def refuse_other_world(plan: Plan, version: str) -> None:

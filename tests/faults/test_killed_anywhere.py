@@ -135,7 +135,7 @@ def test_a_run_that_is_killed_anywhere_has_each_row_once(
 ) -> None:
     """After each kill no reader sees a row twice, and an audit passes; at the end each row is there, and right.
 
-    Each is proved, and the head of the ledger before the last run is still in its line.
+    Each is proved, and the head of the log before the last run is still in its line.
     """
     world: ForeignWorld = request.getfixturevalue("bare_world" if place == "folder" else "bucket_world")
     _add_faults(world)

@@ -93,8 +93,8 @@ def run_of(api: httpx.Client, flow_run: str) -> dict[str, Any]:
 def process_of_leg(world: SandboxWorld, leg: int) -> int:
     """Wait until a leg has written down finished rows; give the number of its process."""
     wait_for(lambda: world.journalled(leg), (world.folder / "worker.txt").read_text)
-    (lease,) = world.results.glob(f"_runs/*/legs/{leg:03}/lease.json")
-    return int(json.loads(lease.read_bytes())["pid"])
+    (begun,) = world.begun(leg)
+    return int(begun["holder"]["pid"])
 
 
 def states_of(api: httpx.Client, flow_run: str) -> list[str]:

@@ -163,7 +163,7 @@ def test_a_second_run_that_cannot_be_planned_hides_nothing_of_the_first(world: S
     world.run("verify", str(listed), "--max-calls", "20")
     world.operator.set_lane(10, 5)
     process = world.start("verify", str(listed), "--json")
-    world.wait_for(lambda: [*world.results.glob("_runs/*/legs/*2/lease.json")] or process.poll() is not None)
+    world.wait_for(lambda: world.begun(2) or process.poll() is not None)
     listed.unlink()
 
     assert process.wait(60) == 8, world.logs

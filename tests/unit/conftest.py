@@ -17,10 +17,12 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
 from proofsweep.store.layout import items_name
-from proofsweep.store.lease import Legs
+from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.objects import FolderStore
+from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import ITEMS, Results, parquet_of
 from proofsweep.store.rows import planned_row
+from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.service import Service
@@ -116,11 +118,21 @@ class LegBuilder:
         return plan
 
     def legs(self, plan: Plan) -> Legs:
-        return Legs(self.results.store, plan.run_id, lambda: NOW)
+        return Legs(self.results, plan, lambda: NOW)
 
-    def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> Leg:
-        """Make a leg; it is for the test to take it."""
-        leg = Leg(self.service, self.results, plan, number, bounds or Bounds(), dedupe=False, drain_seconds=12.0)
+    def leg(self, plan: Plan, held: HeldLeg | None = None, bounds: Bounds | None = None) -> Leg:
+        """Make a leg of one that was begun, or begin the next one."""
+        leg = Leg(
+            self.service,
+            self.results,
+            plan,
+            held or self.legs(plan).begin({}),
+            bounds or Bounds(),
+            known_good=known_good_items(self.service.settings),
+            recovered=recovered_sidecars(self.results),
+            dedupe=False,
+            drain_seconds=12.0,
+        )
         leg.completed.read()
         return leg
 

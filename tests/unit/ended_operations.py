@@ -9,8 +9,7 @@ from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.store.journal import Journal
-from proofsweep.store.lease import Legs
-from proofsweep.store.operations import operation_ids
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.commit import LegParts, settle_leg
@@ -33,17 +32,16 @@ def operation_named(run_id: str, kind: str = "inventory", environment: str = "be
 def receipt_of(results: Results, operation_id: str | None = None) -> dict[str, Any]:
     """Read the receipt of the last leg of an operation, by default of the only one; empty without one."""
     if operation_id is None:
-        (operation_id,) = operation_ids(results.store)
-    legs = Legs(results.store, operation_id)
-    return legs.receipt(legs.last()) or {}
+        (operation_id,) = results.log.runs().operations
+    receipts = results.receipts(results.log.runs().operations[operation_id].plan)
+    return receipts[max(receipts)] if receipts else {}
 
 
 def let_operations_die(results: Results) -> None:
     """See that no process works on an operation any more."""
-    for operation_id in operation_ids(results.store):
-        legs = Legs(results.store, operation_id)
-        if (last := legs.last()) and legs.receipt(last) is None:
-            let_holder_die(results, operation_id, last)
+    for record in results.log.runs().operations.values():
+        for leg in record.open:
+            let_holder_die(results, record.plan, leg.leg)
 
 
 def call_of(operation: Operation, request_id: str, call: Call = Call.PROOFS, status: int | None = 200) -> Exchange:
@@ -71,7 +69,7 @@ def leave_operation(
     """Leave an operation behind that made these calls and has these rows; a killed one has them in its journal."""
     table = OperationKind(operation.kind).table
     results.write_plan(operation)
-    Legs(results.store, operation.operation_id).take(1)
+    Legs(results, operation).begin({})
     journal = Journal(results, operation.operation_id, 1, "w", table)
     run_id, environment = operation.run_id, operation.environment
     for exchange in calls:
@@ -82,6 +80,6 @@ def leave_operation(
         journal.add(own | row, [])
     journal.flush()
     if is_killed:
-        let_holder_die(results, operation.operation_id, 1)
+        let_holder_die(results, operation, 1)
     else:
-        settle_leg(LegParts(results, operation, 1), Legs(results.store, operation.run_id), EndedBy.COMPLETE, {})
+        settle_leg(LegParts(results, operation, 1), EndedBy.COMPLETE, {})

@@ -7,13 +7,15 @@ from pathlib import Path
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal, read_journal
 from proofsweep.store.latest import Latest
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, table_of
 from proofsweep.store.rows import exchange_row
+from proofsweep.store.runs import RunLog
 
 from .scripted_service import NOW
 
@@ -66,11 +68,13 @@ def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int]
     journal.flush()
 
 
-def let_holder_die(results: Results, leased: Plan | str, term: int) -> None:
-    """Change a term of this process, of a run or another lease, to one of an earlier process with the same number."""
-    name = f"{layout.leg_folder(leased if isinstance(leased, str) else leased.run_id, term)}/lease.json"
-    holder = json.loads(results.store.read(name) or b"{}")
-    results.store.replace(name, json.dumps(holder | {"process_started": "earlier"}).encode())
+def let_holder_die(results: Results, run: AnyRun, leg: int) -> None:
+    """Change a leg that this process has begun to one of an earlier process with the same number."""
+    entry = next(begun.entry for begun in Legs(results, run).open() if begun.leg == leg)
+    facts = json.loads(results.store.read(layout.log_name(entry)) or b"{}")
+    facts["holder"]["process_started"] = "earlier"
+    results.store.replace(layout.log_name(entry), json.dumps(facts).encode())
+    results.log = RunLog(results.store)
 
 
 def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int | None]:

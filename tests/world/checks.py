@@ -113,7 +113,13 @@ class Checks:
 
     @cached_property
     def is_pruned(self) -> bool:
-        return any("/_pruned/" in key for key in self.bucket.objects)
+        return any(entry["kind"] == "pruned" for entry in self.log.values())
+
+    @cached_property
+    def log(self) -> dict[str, Row]:
+        """Return the entries of the store's log, by their keys."""
+        keys = [key for key in sorted(self.bucket.objects) if key.startswith("results/_log/")]
+        return {key: json.loads(self.bucket.objects[key]) for key in keys}
 
     @cached_property
     def served(self) -> dict[str, Served]:
@@ -129,10 +135,18 @@ class Checks:
         return found
 
     @cached_property
-    def entries(self) -> dict[str, int]:
-        """Return the number of the ledger's entry of each receipt."""
-        entries = [json.loads(self.bucket.objects[key]) for key in self.bucket.objects if "/_ledger/" in key]
-        return {entry["name"]: entry["number"] for entry in entries}
+    def begun(self) -> dict[tuple[str, int], tuple[float, int]]:
+        """Return when each leg began in the log, and the process that did it, by run and leg."""
+        return {
+            (entry["run_id"], entry["leg"]): (self.bucket.written_at[key], entry["holder"]["pid"])
+            for key, entry in self.log.items()
+            if entry["kind"] == "begun"
+        }
+
+    @cached_property
+    def ended(self) -> set[tuple[str, int]]:
+        """Return the legs that the log says have ended, by run and leg."""
+        return {(entry["run_id"], entry["leg"]) for entry in self.log.values() if entry["kind"] == "ended"}
 
     # --- The checks
 
@@ -166,17 +180,17 @@ class Checks:
                 yield f"it says {row['verdict']} of {row['relative_path']}, and the partner says otherwise"
 
     def legs(self) -> Iterator[str]:
-        """Each ended leg has its row in `runs` and its entry in the ledger, and none was ended by a mistake."""
+        """Each leg with a receipt has its row in `runs` and its end in the log, and none was ended by a mistake."""
         rows = {(row["run_id"], row["leg"]) for row in self.table("runs")}
         given_up = {run_id for _, commands in self.night.running for run_id in commands.given_up}
         for name, (run_id, leg, receipt) in self.receipts.items():
             where = f"leg {leg} of {run_id}"
             if run_id not in self.runs or self.bucket.lost:
                 continue
-            if name not in self.entries:
-                yield f"{where} has no entry in the ledger"
+            if (run_id, leg) not in self.ended:
+                yield f"{where} has not ended in the log"
             elif (run_id, leg) not in rows:
-                yield f"{where} has an entry, and no row in runs"
+                yield f"{where} has ended, and has no row in runs"
             if receipt["ended_by"] == EndedBy.SUPERSEDED and not (run_id in given_up or self._rivals_before(name)):
                 yield f"{where} was superseded, and no other run had begun"
             if receipt["ended_by"] == EndedBy.ERROR:
@@ -185,12 +199,10 @@ class Checks:
                 yield f"{where} ended with error{order}: {receipt['why']}"
 
     def _rivals_before(self, name: str) -> list[str]:
-        """Return the leases of other runs that were taken before a leg ended: these may have answered its files."""
+        """Return the other runs of which a leg began before a leg ended: these may have answered its files."""
         run_id, _, _ = self.receipts[name]
         ended_at = self.bucket.written_at[f"results/{name}"]
-        of_rivals = tuple(f"results/_runs/{run}/legs/" for run in self.runs if run != run_id)
-        taken = (key for key in self.bucket.written_at if key.startswith(of_rivals) and key.endswith("/lease.json"))
-        return [key for key in taken if self.bucket.written_at[key] < ended_at]
+        return [run for (run, _), (began_at, _) in self.begun.items() if run != run_id and began_at < ended_at]
 
     def _settled_later(self, name: str) -> list[int]:
         """Return the earlier legs of a leg's partition that were settled after it."""
@@ -306,9 +318,8 @@ class Checks:
 
     def _was_replaced(self, process: Process) -> bool:
         """Whether another process has ended a leg that this one had begun."""
-        killed = (name for name, (*_, receipt) in self.receipts.items() if receipt["ended_by"] == EndedBy.KILLED)
-        leases = (self.bucket.objects.get(f"results/{name.removesuffix('receipt.json')}lease.json") for name in killed)
-        return any(json.loads(lease)["pid"] == process.pid for lease in leases if lease)
+        killed = [(run, leg) for run, leg, receipt in self.receipts.values() if receipt["ended_by"] == EndedBy.KILLED]
+        return any(self.begun[leg][1] == process.pid for leg in killed if leg in self.begun)
 
     def _written_by(self, process: Process) -> float:
         """Return up to when a process must have written down what it received, if its store failed until its end.

@@ -8,7 +8,7 @@ from itertools import pairwise
 from bucket import URL
 from checks_of_views import ViewChecks
 from kernel import here
-from model import Leg, Model, Run, Told, wall_time
+from model import Model, Run, Told, wall_time
 from night import Night
 
 from proofsweep.app import App
@@ -19,7 +19,6 @@ from proofsweep.store.latest import Latest
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 
 _ENVIRONMENT = "beta"
 _NOWHERE = "of a row that is in no part and never will be"
@@ -48,7 +47,7 @@ class AnswerChecks:
     def latest(self) -> Iterator[str]:
         """The newest answer of a file is the one that the partner gave last."""
         newest = self.model.newest_answers()
-        shown = Latest(self.results, is_kept=False).answers(_ENVIRONMENT, newest, _SHOWN)
+        shown = Latest(self.results).answers(_ENVIRONMENT, newest, _SHOWN)
         for item, told in newest.items():
             row = shown.get(item)
             if self.model.is_void(told):
@@ -77,22 +76,17 @@ class AnswerChecks:
         kinds = (
             (newest.run.was_left_behind(other), "of a leg before a killed one that was left behind"),
             (leg.receipt is None, "of a killed leg that nobody has settled"),
-            (leg.entry is None, "of a leg that has no entry"),
-            (not self._is_indexed(leg), "of a leg whose entry the index lacks"),
+            (leg.entry is None, "of a leg that has not ended in the log"),
             (leg.ended_by == "killed", "of a killed leg that was settled later"),
             (leg.entry is not None and leg.entry > (other.entry or 0), "of a leg that ended later"),
             (True, "of an earlier leg"),
         )
         return next(words for holds, words in kinds if holds)
 
-    def _is_indexed(self, leg: Leg) -> bool:
-        record = RunIndex(self.results, is_kept=False).refreshed().records.get(leg.run_id)
-        return record is not None and any(each.leg == leg.number and each.entry for each in record.legs)
-
     def listings(self) -> Iterator[str]:
         """What a catalog lists is what the newest plan of all of it listed that was not given up."""
-        index = RunIndex(self.results, is_kept=False).refreshed()
-        shown = {identity: run for (_, identity), run in newest_listings(index.counted_first()).items()}
+        runs = self.results.log.runs()
+        shown = {identity: run for (_, identity), run in newest_listings(runs.counted_first()).items()}
         for identity in sorted({*shown, *self.model.listings}):
             meant, said = self.model.listings.get(identity), shown.get(identity)
             run = None if said is None else self.model.runs[said.plan.run_id]
@@ -209,10 +203,8 @@ class AnswerChecks:
     def _is_overtaken(self, run: Run, before: float) -> bool:
         """Whether another run of its catalog was planned or worked on since this one was planned."""
         others = [each for each in self.model.runs.values() if each.identity == run.identity and each is not run]
-        written_at = self.night.bucket.written_at
-        leases = [f"results/_runs/{leg.run_id}/legs/{leg.number:03}/lease.json" for o in others for leg in o.legs]
         began_at = run.planned_at + max(-_LONGEST_FREEZE_SECONDS, min(0.0, run.clock_ahead))  # a planner may be frozen
-        return any(began_at - 60.0 <= written_at[lease] <= before for lease in leases)
+        return any(began_at - 60.0 <= leg.began_at <= before for other in others for leg in other.legs)
 
 
 def _said(told: Told) -> str:

@@ -194,7 +194,7 @@ class Commands:
             for run_id in one_pass.runs():
                 self._work_on(app, run_id, app.bounds(), done)
         except (RunMustStop, RunIsActive, ResultsError):
-            if not goes_on or watched.lease.is_superseded(watched.term):
+            if not goes_on or watched.term.is_lost():
                 raise
         here().tell(one_pass.report.line(watched.path))
 
@@ -210,7 +210,7 @@ class Commands:
 
     def prune(self, days: int) -> Done:
         def delete(app: App, _done: Done) -> None:
-            found = find_prunable(app.results, days, utc_now(), app.environment)
+            found = find_prunable(app.results, days, app.service.asked_clock(), app.environment)
             here().tell("prunes", *(each.run_id for each in prune(app.results, found)))
 
         return self._do("prune", delete)

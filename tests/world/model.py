@@ -1,6 +1,6 @@
 """A reference model: what must be said of each file, catalog and run, by the partner's ledger and the world's own time.
 
-It reads the bytes of the store itself, and knows no order of run IDs, of the store's ledger or of any machine's clock.
+It reads the bytes of the store itself, and knows no order of run IDs, of the store's log or of any machine's clock.
 Newest is what the partner said last. A copy of an answer is as old as that answer. An answer that a killed process had
 not written down is in no row, and so nobody can know it.
 """
@@ -27,7 +27,6 @@ ANSWERED = ("accepted", "rejected")
 _NEED_ATTENTION = ("rejected", "failed", "ineligible")
 _INGEST = "ingest"  # the kind of a pass over a watched folder, which lists no catalog
 _PLAN = re.compile(r"results/_runs/([^/]+)/plan\.json")
-_LEG = re.compile(r"results/_runs/([^/]+)/legs/(\d+)/lease\.json")
 _SEGMENT = re.compile(r"results/_runs/([^/]+)/journal/(\d+)/verdicts-[^/]*\.arrow")
 _ERASURES = re.compile(r"results/(erasures/.*\.parquet|_runs/[^/]+_erasure_[^/]+/journal/\d+/erasures-[^/]*\.arrow)")
 _CLOSING = b"proofsweep.closing"
@@ -42,7 +41,8 @@ class Leg:
     process: Process | None
     receipt: Row | None
     ended_at: float | None  # when its receipt was written
-    entry: int | None  # in the store's ledger
+    began_at: float  # when its entry in the log was written
+    entry: int | None  # that ended it in the log
 
     @property
     def ended_by(self) -> str:
@@ -151,8 +151,12 @@ class Model:
     @cached_property
     def runs(self) -> dict[str, Run]:
         """The runs in the order in which they were planned."""
+        log = [json.loads(self.objects[key]) for key in self.objects if key.startswith("results/_log/")]
+        planned = {
+            entry["run_id"] for entry in log if entry["kind"] == "planned"
+        }  # a planner may be killed before that
         named = [(key, found[1]) for key in self.objects if (found := _PLAN.fullmatch(key))]
-        found = [self._run(key, run_id) for key, run_id in named if not kind_of(run_id)]
+        found = [self._run(key, run_id) for key, run_id in named if run_id in planned and not kind_of(run_id)]
         return {run.run_id: run for run in sorted(found, key=lambda run: run.planned_at)}
 
     def _run(self, key: str, run_id: str) -> Run:
@@ -180,24 +184,26 @@ class Model:
 
     @cached_property
     def _legs(self) -> dict[str, list[Leg]]:
-        entries = [json.loads(self.objects[key]) for key in self.objects if key.startswith("results/_ledger/")]
-        numbers = {entry["name"]: entry["number"] for entry in entries}
+        log = [(key, json.loads(self.objects[key])) for key in sorted(self.objects) if key.startswith("results/_log/")]
+        ended = {(each["run_id"], each["leg"]): each["number"] for _, each in log if each["kind"] == "ended"}
         by_pid = {process.pid: process for process in self.night.world.processes}
         legs = defaultdict[str, list[Leg]](list)
-        for key in sorted(self.objects):
-            if not (named := _LEG.fullmatch(key)):
+        for key, begun in log:
+            if begun["kind"] != "begun":
                 continue
-            receipt = key.replace("lease.json", "receipt.json")
+            run_id, number = begun["run_id"], begun["leg"]
+            receipt = f"results/_runs/{run_id}/legs/{number:03}/receipt.json"
             content = self.objects.get(receipt)
             leg = Leg(
-                run_id=named[1],
-                number=int(named[2]),
-                process=by_pid.get(json.loads(self.objects[key])["pid"]),
+                run_id=run_id,
+                number=number,
+                process=by_pid.get(begun["holder"]["pid"]),
                 receipt=None if content is None else json.loads(content),
+                began_at=self.night.bucket.written_at[key],
                 ended_at=self.night.bucket.written_at.get(receipt),
-                entry=numbers.get(receipt.removeprefix("results/")),
+                entry=ended.get((run_id, number)),
             )
-            legs[leg.run_id].append(leg)
+            legs[run_id].append(leg)
         return legs
 
     @cached_property

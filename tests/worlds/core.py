@@ -4,7 +4,6 @@ When the core's rooms are laid anew, this module is written anew, and no outer t
 documented for people, so any test may use it.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +31,7 @@ from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import Bounds, Operation, Plan
+from proofsweep.domain.runs import AnyRun, Bounds, Operation, Plan
 from proofsweep.ingest import moves, rules, state
 from proofsweep.operations import recover
 from proofsweep.queries.status import describe_run
@@ -40,8 +39,10 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects
+from proofsweep.store import heartbeat, holder, journal, latest, layout, listings, objects
 from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.legs import Legs
+from proofsweep.store.log import EntryKind
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import ITEMS, Results, parquet_of
 from proofsweep.store.rows import planned_row
@@ -65,7 +66,7 @@ CHOSEN = {
     "rows_per_part": "verify.commit.ROWS_PER_PART",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
     "silent_seconds": "queries.status.STALE_SECONDS",
-    "stale_seconds": "store.lease.STALE_SECONDS",
+    "stale_seconds": "store.heartbeat.STALE_SECONDS",
 }
 MOVING = ("ingest/state.py", "sources/moves.py", "sources/bucket.py")
 """The source files of all that changes something when a delivered file is moved."""
@@ -206,12 +207,34 @@ def stored_run(run_id: str) -> "StoredRun":
     return StoredRun(results, results.plan(run_id))
 
 
+def begin_leg(
+    results: Results, run: AnyRun, leg: int, *, is_killed: bool = False, machine: str = "", **facts: object
+) -> None:
+    """Begin a leg in the log, whatever stands there: for this process, one that is gone, or one of another machine."""
+    taken = asdict(holder.this_process(datetime.now(UTC), facts))
+    taken |= {"machine": machine} if machine else {"process_started": "earlier"} if is_killed else {}
+    results.enter_plan(run)
+    results.log.append(EntryKind.BEGUN, run.run_id, lambda _: {"leg": leg, "holder": taken})
+
+
+def signs_of(results: Results, run: AnyRun, leg: int) -> heartbeat.Signs:
+    legs = Legs(results, run)
+    return next(legs.signs_of(begun) for begun in legs.open() if begun.leg == leg)
+
+
+def write_receipt(results: Results, run: AnyRun, leg: int, receipt: dict[str, object]) -> None:
+    """Write the receipt of a leg as it is given, and its end in the log."""
+    content = objects.json_bytes(receipt)
+    results.store.create(layout.receipt_name(run.run_id, leg), content)
+    ended = {"leg": leg, "sha256": objects.sha256_hex(content), "ended_by": receipt.get("ended_by", "complete")}
+    results.log.append(EntryKind.ENDED, run.run_id, lambda _: ended)
+
+
 class StoredRun:
     """A run in a results store: each method leaves behind what one step of its processes does."""
 
     def __init__(self, results: Results, plan: Plan) -> None:
         self.results, self.plan = results, plan
-        self._legs = lease.Legs(results.store, plan.run_id)
 
     def list_catalog(self, items: Iterable[str], *, notes_gone: bool = True) -> None:
         """Write what the whole catalog lists, and what is gone from it, as a plan does that leaves rows out."""
@@ -238,18 +261,14 @@ class StoredRun:
 
         Of a process of another machine only its heartbeats are known here.
         """
-        leg = leg or self._legs.last() + 1
-        self._legs.take(leg)
-        if is_killed or machine:
-            other = {"machine": machine} if machine else {"process_started": "earlier"}
-            name = layout.lease_name(self.plan.run_id, leg)
-            holder = json.loads(self.results.store.read(name) or b"{}")
-            self.results.store.replace(name, json.dumps(holder | other).encode())
+        record = self.results.log.runs().of(self.plan)
+        leg = leg or max((0, *(() if record is None else record.numbers))) + 1
+        begin_leg(self.results, self.plan, leg, is_killed=is_killed, machine=machine)
         return leg
 
     def beat(self, leg: int = 1, **facts: Any) -> None:  # noqa: ANN401 - of many types
         """Write a heartbeat with the progress of a leg."""
-        self._legs.beat(leg, lease.LegProgress(**{"rows": self.plan.items} | facts))
+        signs_of(self.results, self.plan, leg).beat(heartbeat.LegProgress(**{"rows": self.plan.items} | facts))
 
     def write_part(self, table: str, rows: Sequence[Row], *, leg: int = 1, seq: int = 0) -> Row:
         """Write a part of a table; give what a receipt says of it."""
@@ -258,9 +277,8 @@ class StoredRun:
         return asdict(self.results.create_part(name, table, rows))
 
     def write_receipt(self, leg: int, ended_by: str, **facts: object) -> None:
-        """Write the receipt of a leg and its entry in the ledger, and nothing else."""
-        self._legs.write_receipt(leg, {"ended_by": ended_by, **facts})
-        ledger.Ledger(self.results.store).append(ledger.EntryKind.LEG, layout.receipt_name(self.plan.run_id, leg))
+        """Write the receipt of a leg, and its end in the log."""
+        write_receipt(self.results, self.plan, leg, {"ended_by": ended_by, **facts})
 
     def end(self, leg: int, ended_by: str, rows: Iterable[tuple[Row, list[Row]]], **facts: object) -> None:
         """Journal finished rows with their calls, and settle the leg: its parts, its receipt and its row in `runs`."""
@@ -269,7 +287,7 @@ class StoredRun:
             journaled.add(row, calls)
         journaled.flush()
         parts = commit.LegParts.found(self.results, self.plan, leg)
-        commit.settle_leg(parts, self._legs, EndedBy(ended_by), facts)
+        commit.settle_leg(parts, EndedBy(ended_by), facts)
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""
@@ -284,13 +302,12 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
     results.write_plan(operation)
-    held = lease.Legs(results.store, operation_id)
-    held.take(1)
+    begin_leg(results, operation, 1)
     journaled = journal.Journal(results, operation_id, 1, "w", operation.table)
     for row in rows:
         journaled.add({"operation_id": operation_id, "environment": environment} | row, [])
     journaled.flush()
-    commit.settle_leg(commit.LegParts(results, operation, 1), held, EndedBy.COMPLETE, {})
+    commit.settle_leg(commit.LegParts(results, operation, 1), EndedBy.COMPLETE, {})
 
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:

@@ -1,12 +1,13 @@
 """A world whose partner is the sandbox, and the sample catalog that its tests share."""
 
 import csv
+import json
 import shutil
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -82,6 +83,11 @@ class SandboxWorld(CommandWorld):
     def journalled(self, leg: int) -> bool:
         """Return whether a leg has written finished rows to its journal."""
         return any(self.results.glob(f"_runs/*/journal/{leg:03}/verdicts-*"))
+
+    def begun(self, leg: int) -> list[dict[str, Any]]:
+        """Return the entries of the log by which such legs have begun."""
+        entries = [json.loads(path.read_bytes()) for path in sorted(self.results.glob("_log/*/*.json"))]
+        return [entry for entry in entries if entry["kind"] == "begun" and entry["leg"] == leg]
 
     def interrupt(self, catalog: str, number: signal.Signals, after: int = 40) -> None:
         """Verify a catalog in another process, and send it a signal after it has finished some rows.

@@ -13,9 +13,9 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
-from proofsweep.store.lease import Legs
 from proofsweep.store.parts import Results
 
+from ...worlds.core import StoredRun
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, operation_named
 from ..passes_of_monitoring import leave_pass
@@ -33,11 +33,9 @@ def add_run(results: Results, planned: datetime, *, catalog: str = "music", envi
 
 
 def add_leg(results: Results, plan: Plan, ended: datetime, **counts: object) -> None:
-    legs = Legs(results.store, plan.run_id)
-    leg = legs.last() + 1
-    legs.take(leg)
-    ended_by = counts.pop("ended_by", "complete")
-    legs.write_receipt(leg, {"ended_by": ended_by, "counts": {"finished_at": ended, "accepted": 4} | counts})
+    run = StoredRun(results, plan)
+    ended_by = str(counts.pop("ended_by", "complete"))
+    run.write_receipt(run.take(), ended_by, counts={"finished_at": ended, "accepted": 4} | counts)
 
 
 def last_success(facts: AlertFacts, catalog: str | None = "music") -> datetime | None:
@@ -122,14 +120,13 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
     """The message says which run, what its rows are, and where the tables are."""
     end, (alert,) = ended(facts, "accepted", "rejected", items=26, ended_by="quota")
 
-    machine = Legs(results.store, RUN).holder(1)
-    assert machine is not None
+    (began,) = results.log.runs().records[RUN].begun
     assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
     assert alert.body.splitlines()[2:] == [
         "2 of 26 rows have their outcome:",
         "- 1 `accepted`: accept the credential",
         "- 1 `rejected · tampered`: reject, and ask the supplier for the untouched original delivery",
-        f"Environment `beta`, catalog `s3://label/catalog`, machine `{machine.host}`, 24 rows at risk.",
+        f"Environment `beta`, catalog `s3://label/catalog`, machine `{began.holder.host}`, 24 rows at risk.",
         "If nobody acts: the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
         "To do: nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
         f"Tables: `{results.store.url}`",

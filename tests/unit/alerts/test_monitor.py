@@ -11,9 +11,9 @@ from proofsweep.alerts.monitor import Check, ProbeBatch, probe_service
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call, Failure
-from proofsweep.store.lease import Legs
 from proofsweep.verify.attempt import supersede
 
+from ...worlds.core import StoredRun
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die
 from ..scripted_service import HEALTHY, USAGE, Scripted, ScriptedService
@@ -53,7 +53,7 @@ def test_a_run_whose_process_was_killed_is_found_unless_another_took_its_rows(
     """Nobody else would tell. While its leg is alive it is left alone; of a superseded run the newest other counts."""
     plan = plan_of_run(EARLY, catalog=MUSIC)
     facts.results.write_plan(plan)
-    Legs(facts.results.store, plan.run_id).take(1)
+    StoredRun(facts.results, plan).take(1)
     alive = found(facts, partner)
 
     let_holder_die(facts.results, plan, 1)
@@ -70,7 +70,7 @@ def test_a_killed_run_is_found_beside_newer_runs_of_other_catalogs(facts: AlertF
     """As long as the schedule would resume it; one that was given up for months is told no more."""
     killed, newer = plan_of_run(EARLY, catalog=MUSIC), plan_of_run(LATE, catalog="/label/drops")
     facts.results.write_plan(killed)
-    Legs(facts.results.store, killed.run_id).take(1)
+    StoredRun(facts.results, killed).take(1)
     let_holder_die(facts.results, killed, 1)
     end_leg(facts.results, newer, [answered(newer, 0, "a")], finished_at=NOW.isoformat())
 

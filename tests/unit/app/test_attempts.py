@@ -17,14 +17,14 @@ from proofsweep.domain.errors import ConfigError, ResultsError, RunIsActive, Run
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run
-from proofsweep.store import layout
-from proofsweep.store.lease import CatalogLease, Legs, receipts_of
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify import attempt
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch
 
+from ...worlds.core import begin_leg, write_receipt
 from ..left_behind import let_holder_die, rows_of, write_journal
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
@@ -47,8 +47,8 @@ def held(run_id: str, config: str, **more: object) -> Iterator[Leg]:
 
 
 def receipts(settings: Settings, run_id: str) -> list[object]:
-    legs = Legs(App(settings).results.store, run_id)
-    return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
+    record = App(settings).results.log.runs().records[run_id]
+    return [leg.ended_by for leg in record.legs] + [None for _ in record.open]
 
 
 def test_settings_mean_the_same_in_each_worker_process(
@@ -71,21 +71,14 @@ def test_settings_mean_the_same_in_each_worker_process(
     assert pickle.loads(packed) == settings  # noqa: S301 - it is our own
 
 
-def test_a_leg_whose_session_cannot_be_made_is_released(
-    config: str, run_id: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody works on it, so nobody is kept out. The key was bound to the service before."""
+def test_what_a_leg_needs_is_read_before_it_begins(change: Change, run_id: str, config: str) -> None:
+    """A known-good file that is gone leaves no leg behind, and keeps nobody out."""
+    settings = change(SERVICE__KNOWN_GOOD='["gone.wav"]')
 
-    def fail(*_arguments: object, **_options: object) -> Leg:
-        raise ConfigError("The key is gone.")
+    with pytest.raises(ConfigError, match=r"gone\.wav"), held(run_id, config):
+        pytest.fail("it must not begin")
 
-    monkeypatch.setattr(attempt, "Leg", fail)
-    with pytest.raises(ConfigError), held(run_id, config):
-        pytest.fail("it cannot be made")
-
-    store = App(settings).store
-    assert Legs(store, run_id).numbers() == []
-    assert store.names("_keys")
+    assert App(settings).results.log.runs().records[run_id].begun == []
 
 
 @pytest.mark.parametrize("what", ["audio", "sidecar", "folder"])
@@ -183,12 +176,11 @@ def plan(settings: Settings, catalog: str) -> Plan:
 
 
 def leave_killed_leg(settings: Settings, plan: Plan, flow_run: str, numbers: list[int]) -> int:
-    """Leave a leg whose process is gone, with a lease as a leg of a flow run has it; it made a call for each row."""
-    results = App(settings).results
+    """Leave a leg whose process is gone, with what a leg of a flow run says of itself; it made a call for each row."""
     with App(settings).attempt(plan.run_id, flow_run_id=flow_run, bounds=GIVEN) as leg:
-        lease = results.store.read(layout.lease_name(plan.run_id, leg.number)) or b""
-    killed = leg.number + 1
-    results.store.create(layout.lease_name(plan.run_id, killed), lease)
+        facts = leg.heartbeat.held.signs.holder.facts
+    killed, results = leg.number + 1, App(settings).results
+    begin_leg(results, plan, killed, **facts)
     write_journal(results, plan, killed, numbers)
     return killed
 
@@ -224,9 +216,13 @@ def test_a_killed_flow_run_that_resumed_an_older_run_may_still_plan_its_own(sett
 def test_a_process_that_was_asked_to_stop_begins_no_second_run(
     settings: Settings, catalog: str, *, stopped_by: EndedBy | None, runs: int
 ) -> None:
-    """Although the first one ended whole, since all its files were in flight when the request came."""
+    """Although the first one ended whole, since all its files were in flight when the request came.
+
+    The second one has what was added since: what the first one answered is not paid twice.
+    """
     app = App(settings)
     resumed, worked_on = app.plan(catalog), list[str]()
+    Path(catalog, "new.wav").write_bytes(WAV + b"of its own")
 
     for run_id, bounds in app.runs_of_catalog(None, catalog, Bounds()):
         worked_on.append(run_id)
@@ -235,14 +231,14 @@ def test_a_process_that_was_asked_to_stop_begins_no_second_run(
             if stopped_by is not None:
                 leg.stop.pull(RunMustStop("Enough.", ended_by=stopped_by))
 
-    assert len(worked_on) == runs
+    assert [app.results.plan(run_id).items for run_id in worked_on] == [resumed.items, 1][:runs]
     assert receipts(settings, resumed.run_id) == ["complete"]
 
 
 @pytest.fixture
 def begun(settings: Settings, catalog: str) -> Plan:
     plan, results = App(settings).plan(catalog), App(settings).results
-    Legs(results.store, plan.run_id).take(1)
+    Legs(results, plan).begin({})
     write_journal(results, plan, 1, [0])
     let_holder_die(results, plan, 1)
     return plan
@@ -257,7 +253,8 @@ def verify(config: str, plan: Plan, bounds: Bounds | None = None) -> None:
 def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan:
     """Write another plan of the same rows that was made so many minutes later."""
     results, at = App(settings).results, utc_now() + timedelta(minutes=minutes)
-    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_term=None, **facts)  # type: ignore[arg-type]
+    read_after = results.log.runs().through
+    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), read_after=read_after, **facts)  # type: ignore[arg-type]
     results.store.create(
         f"_runs/{made.run_id}/items/00000.parquet",
         results.store.read(f"_runs/{plan.run_id}/items/00000.parquet") or b"",
@@ -293,20 +290,6 @@ def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
     assert (status.ended_by, status.remaining, status.is_over) == ("superseded", 2, True)
 
 
-def test_rows_of_a_killed_leg_count_though_the_next_one_died_before_it_settled_it(
-    settings: Settings, catalog: str
-) -> None:
-    results, plan = App(settings).results, App(settings).plan(catalog)
-    for leg in (1, 2):
-        Legs(results.store, plan.run_id).take(leg)
-    write_journal(results, plan, 1, range(1))
-    let_holder_die(results, plan, 2)
-
-    status = describe_run(results, plan.run_id)
-
-    assert (status.remaining, status.unpublished) == (plan.items - 1, 1)
-
-
 def test_all_partitions_of_a_run_are_superseded_together(settings: Settings, catalog: str) -> None:
     """One that comes to its catalog later than another finds it free, and must not go on alone."""
     results, plan = App(settings).results, App(settings).plan(catalog)
@@ -316,19 +299,17 @@ def test_all_partitions_of_a_run_are_superseded_together(settings: Settings, cat
     with pytest.raises(ResultsError, match="was superseded by another run of its catalog"):
         attempt.open_leg(results, plan, utc_now, {}, 1)
 
-    ends = [(receipt or {})["ended_by"] for receipt in receipts_of(results.store, plan).values()]
-    assert ends == ["superseded", "superseded"]
+    assert receipts(settings, plan.run_id) == ["superseded", "superseded"]
 
 
 def supersede_one(results: Results, plan: Plan) -> None:
     """Let the first partition of a run begin while another run of its catalog is worked on, which then ends."""
     rival = replace(plan, run_id="20261120T120000Z_000bb", partitions=1)
     results.write_plan(rival)
-    Legs(results.store, rival.run_id).take(1)
-    CatalogLease(results.store, plan.environment, plan.identity).take(rival, 1)
+    begin_leg(results, rival, 1)
     with pytest.raises(RunIsActive):
         attempt.open_leg(results, plan, utc_now, {}, 0)
-    Legs(results.store, rival.run_id).write_receipt(1, {"ended_by": "complete"})
+    write_receipt(results, rival, 1, {"ended_by": "complete"})
 
 
 @pytest.mark.parametrize("has_parts", [False, True])
@@ -337,7 +318,7 @@ def test_a_run_that_was_killed_when_all_rows_were_done_is_the_one_to_end(
 ) -> None:
     """To verify its catalog again does not begin another one, which would pay for all files once more."""
     results, plan = App(settings).results, App(settings).plan(catalog)
-    Legs(results.store, plan.run_id).take(1)
+    Legs(results, plan).begin({})
     write_journal(results, plan, 1, range(plan.items))
     if has_parts:
         LegParts.found(results, plan, 1).close()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.store.layout import log_name, receipt_name
+from proofsweep.store.log import EntryKind, Log
 from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
 from proofsweep.store.parts import Results
 
@@ -31,7 +33,19 @@ def results(root: Path) -> Results:
 
 
 def forge_newest_entry(root: Path) -> None:
-    """Let the newest entry of the ledger follow a receipt that was rewritten: nothing in the store holds that entry."""
-    *_, path = sorted(root.glob("_ledger/*/*.json"))
+    """Let the newest entry of the log follow a receipt that was rewritten: nothing in the store holds that entry."""
+    *_, path = sorted(root.glob("_log/*/*.json"))
     entry = json.loads(path.read_text())
-    path.write_bytes(json_bytes(entry | {"sha256": sha256_hex((root / entry["name"]).read_bytes())}))
+    receipt = root / receipt_name(entry["run_id"], entry["leg"])
+    path.write_bytes(json_bytes(entry | {"sha256": sha256_hex(receipt.read_bytes())}))
+
+
+def append(root: Path, kind: str, run_id: str, **facts: object) -> str:
+    """Append an entry as whoever can write to the store may: it has its number and the digest of the one before.
+
+    Give its name.
+    """
+    log = Log(FolderStore(root))
+    newest = log.newest()
+    assert log.create(newest + 1, log.entry(newest).digest, EntryKind(kind), run_id, facts)
+    return log_name(newest + 1)

@@ -11,24 +11,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.check import Audit, RunAuditor, audit_store, checked_head
+from proofsweep.audit.check import RunAuditor, audit_store
+from proofsweep.audit.findings import Audit
+from proofsweep.audit.line import checked_head
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run
 from proofsweep.store.layout import receipt_name
-from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
+from proofsweep.store.objects import FolderStore, sha256_hex
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.verify.attempt import settle_last_legs
 
-from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
+from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
 from ...worlds.core import prune_old
 from ..ended_operations import call_of, leave_operation, operation_named
-from .conftest import forge_newest_entry
+from .conftest import append, forge_newest_entry
 
 LATER = "20261103T120000Z_000aa"
-PLAN, RECEIPT, ENTRY = f"_runs/{TWO_LEGS}/plan.json", receipt_name(NEWEST, 1), "_ledger/000000/{:09}.json"
-LEASE = f"_runs/{TWO_LEGS}/legs/001/lease.json"
-PRUNING = f"_pruned/{PRUNED}-001.json"
+PLAN, RECEIPT, ENTRY = f"_runs/{TWO_LEGS}/plan.json", receipt_name(NEWEST, 1), "_log/000000/{:09}.json"
+PRUNING = ENTRY.format(9)
 PART, ROW = f"verdicts/run_date=2026-11-02/{NEWEST}-00000-001.parquet", f"runs/run_date=2026-11-02/{NEWEST}-001.parquet"
 LATER_ROW = f"runs/run_date=2026-11-03/{LATER}-001.parquet"
 OPERATION, OTHER = (operation_named(f"20261120T0{hour}0000Z_000{tail}") for hour, tail in ((1, "aa"), (2, "bb")))
@@ -65,7 +66,7 @@ def test_an_old_head_holds_what_was_there(results: Results) -> None:
     done = audit_store(results, head=head)
 
     assert wrong(done) == []
-    assert [note.what for note in done.notes] == ["is older than 1 of 6 entries"]
+    assert [note.what for note in done.notes] == ["is older than 3 of 15 entries"]
 
 
 def writing(name: str, content: bytes) -> Change:
@@ -98,9 +99,8 @@ def row_of_runs(root: Path) -> None:
 
 
 def second_entry(root: Path) -> None:
-    newest = max(root.glob("_ledger/*/*.json"))
-    again = json.loads(newest.read_text()) | {"number": 6, "previous": sha256_hex(newest.read_bytes())}
-    newest.with_stem("000000006").write_bytes(json_bytes(again))
+    digest = sha256_hex((root / RECEIPT).read_bytes())
+    append(root, "ended", NEWEST, leg=1, sha256=digest, ended_by="complete")
 
 
 def later_part(root: Path) -> None:
@@ -111,16 +111,15 @@ def later_part(root: Path) -> None:
 def leg_without_entry(root: Path) -> None:
     results = Results(FolderStore(root))
     end_leg(results, planned(results, LATER, "q"), "q", [0])
-    max(root.glob("_ledger/*/*.json")).unlink()
+    max(root.glob("_log/*/*.json")).unlink()
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        *((writing(PLAN, content), f"{PLAN} is missing or cannot be read") for content in (b"", b"[]", b"{}", b"null")),
+        *((writing(PLAN, content), f"{PLAN} was changed") for content in (b"", b"[]", b"{}", b"null")),
         # its numbers could let the check run for ever
-        (edited(PLAN, items=2_000_000_000), f"{PLAN} was changed: the receipts of its legs name another digest of it"),
-        (removing(LEASE), f"{LEASE} is missing, but the leg has a receipt"),
+        (edited(PLAN, items=2_000_000_000), f"{PLAN} was changed: the log names another digest of it"),
         (edited(RECEIPT, plan_sha256="0"), f"_runs/{NEWEST}/plan.json was changed"),
         (edited(RECEIPT, parts=[]), f"{PART} is named by no receipt"),
         (later_part, f"{PART.replace('-00000-', '-00001-')} is named by no receipt"),
@@ -131,16 +130,9 @@ def leg_without_entry(root: Path) -> None:
             removing(f"runs/run_date=2026-11-01/{TWO_LEGS}-001.parquet"),
             f"{TWO_LEGS}-001.parquet is missing or cannot be read as the row of one leg",
         ),
-        (removing(ENTRY.format(3)), f"{ENTRY.format(3)} is missing from the ledger"),
-        (removing(ENTRY.format(5)), f"{RECEIPT} has no entry in the ledger"),  # the row in `runs` comes after it
-        *(
-            (writing(ENTRY.format(3), content), ENTRY.format(3))
-            for content in (b"", b"{}", json_bytes({"kind": "leg", "name": "../x", "previous": ""}))
-        ),
-        (second_entry, ENTRY.format(6)),
-        (leg_without_entry, f"{receipt_name(LATER, 1)} has no entry in the ledger, though its row in runs comes"),
-        (writing(PRUNING, b"["), f"{PRUNED} has a damaged pruning"),
-        (pruning_of_more, f"{PRUNING} was changed"),
+        (second_entry, f"{ENTRY.format(13)} names {RECEIPT}, as another entry does"),
+        (writing(PRUNING, b"["), f"{PRUNING} is no entry of a log"),
+        (pruning_of_more, f"{PRUNING} contradicts the entry after it"),
     ],
 )
 def test_what_was_changed_is_named(results: Results, root: Path, change: Change, found: str) -> None:
@@ -150,7 +142,7 @@ def test_what_was_changed_is_named(results: Results, root: Path, change: Change,
     done = wrong(audit_store(results))
 
     assert any(found in each for each in done), done
-    assert len(done) == 1 or found.startswith((RECEIPT, PRUNED, PART)), done  # of these, other things follow
+    assert len(done) == 1 or found.startswith((RECEIPT, PRUNING, PART)), done  # of these, other things follow
 
 
 def places(done: Audit) -> set[str]:
@@ -163,8 +155,8 @@ def test_a_receipt_rewritten_is_found(results: Results, root: Path) -> None:
     edited(receipt, why="another reason")(root)
     assert places(audit_store(results)) == {receipt}
 
-    edited(ENTRY.format(2), sha256=sha256_hex((root / receipt).read_bytes()))(root)
-    assert places(audit_store(results)) == {ENTRY.format(2)}
+    edited(ENTRY.format(6), sha256=sha256_hex((root / receipt).read_bytes()))(root)
+    assert places(audit_store(results)) == {ENTRY.format(6)}
 
 
 def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(results: Results, root: Path) -> None:
@@ -178,7 +170,7 @@ def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(results:
 
 
 def test_a_run_that_vanished_whole_is_found(results: Results, root: Path) -> None:
-    """The ledger names its receipts."""
+    """The log names its receipts."""
     for path in [*root.glob(f"*/*/{TWO_LEGS}*")]:
         path.unlink()
     shutil.rmtree(root / "_runs" / TWO_LEGS)
@@ -186,18 +178,8 @@ def test_a_run_that_vanished_whole_is_found(results: Results, root: Path) -> Non
     assert receipt_name(TWO_LEGS, 2) in places(audit_store(results))
 
 
-def test_a_forged_pruning_is_found(results: Results, root: Path) -> None:
-    """A document that hides all answers of a run: each has an entry before anything is deleted."""
-    forged = PRUNING.replace(PRUNED, NEWEST)
-    shutil.copyfile(root / PRUNING, root / forged)
-    edited(forged, run_id=NEWEST, deleted={PART: 1})(root)
-    removing(PART)(root)
-
-    assert places(audit_store(results)) == {PART}
-
-
 @pytest.mark.parametrize("content", [b"", b"null", b"{}", b"\xff", b'{"run_id": "r", "leg": []}'])
-def test_what_is_no_receipt_is_one_finding_even_if_the_ledger_has_its_digest(
+def test_what_is_no_receipt_is_one_finding_even_if_the_log_has_its_digest(
     results: Results, root: Path, content: bytes
 ) -> None:
     (root / RECEIPT).write_bytes(content)
@@ -210,8 +192,8 @@ def test_what_is_no_receipt_is_one_finding_even_if_the_ledger_has_its_digest(
 @pytest.mark.parametrize(
     ("change", "where"),
     [
-        (removing(ROW), ROW),  # the next leg writes it
-        (lambda root: [leg_without_entry(root), removing(LATER_ROW)(root)], LATER_ROW),
+        (leg_without_entry, receipt_name(LATER, 1)),  # the next leg appends it
+        (lambda root: [leg_without_entry(root), removing(LATER_ROW)(root)], receipt_name(LATER, 1)),
     ],
 )
 def test_what_a_killed_process_did_not_come_to_is_a_note(
@@ -226,7 +208,7 @@ def test_what_a_killed_process_did_not_come_to_is_a_note(
 
 
 def test_a_leg_that_ends_while_the_audit_reads_is_not_blamed(results: Results) -> None:
-    """Its receipt and row are there, and its entry came after the ledger was read."""
+    """Its receipt and row are there, and its entry came after the log was read."""
     plan = planned(results, LATER, "q")
     ends = iter([lambda: end_leg(results, plan, "q", [0])])
 

@@ -10,14 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.check import Audit, audit_store
+from proofsweep.audit.check import audit_store
+from proofsweep.audit.findings import Audit
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 
 TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "8"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
 AUDITED = ("verdicts/**/*.parquet", "exchanges/**/*.parquet", "_runs/*/plan.json", "_runs/*/legs/*/receipt.json")
-AUDITED += ("_ledger/*/*.json", "_pruned/*.json")
+AUDITED += ("_log/*/*.json",)
 TABLES = ("verdicts", "exchanges", "runs")
 
 
@@ -100,7 +101,7 @@ def reorder(root: Path, lots: random.Random) -> str:
 
 
 def edit(root: Path, lots: random.Random) -> str:
-    """Change one member of a plan, of a receipt, of an entry or of a pruning."""
+    """Change one member of a plan, of a receipt, or of an entry."""
     path = lots.choice(files(root, *AUDITED[2:]))
     document = json.loads(path.read_text())
     member = lots.choice(sorted(document))

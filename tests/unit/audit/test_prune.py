@@ -15,11 +15,10 @@ from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store import layout
 from proofsweep.store.latest import refresh
-from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 
+from ...worlds.core import StoredRun
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.year_old_store import (
     NOW,
@@ -80,7 +79,7 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
         gone |= {f"_runs/{plan.run_id}/journal/001/exchanges-w-000001.arrow"}
     after = objects(tmp_path)
     assert before - after == gone - kept
-    assert {name.split("/")[0] for name in after - before} == {"_ledger", "_pruned"}
+    assert {name.split("/")[0] for name in after - before} == {"_log"}
     assert base_rows(results) == rows
     assert prune_all(results) == []
 
@@ -92,12 +91,12 @@ def test_what_killed_processes_left_unfinished_goes_after_a_week(results: Result
     for name, age in (("verdicts/.draft-old", week + 60), ("_runs/.draft-young", week - 60), (".draft-now", 0)):
         (tmp_path / name).write_bytes(b"half")
         os.utime(tmp_path / name, (newest - age, newest - age))
-    last = max(RunIndex(results).refreshed().records)
+    last = max(results.log.runs().records)
     killed, planning = (f"{began_at(last) - timedelta(days=days):%Y%m%dT%H%M%SZ}_000aa" for days in (8, 6))
     lost = killed.replace("_000aa", "_000bb")
     for run_id in (killed, planning, lost):
         results.store.create(layout.items_name(run_id, 0), b"items")
-    Legs(results.store, lost).take(1)
+    results.store.create(layout.heartbeat_name(lost, 1), b"{}")
     before = objects(tmp_path)
     gone = {"verdicts/.draft-old", layout.items_name(killed, 0)}
 
@@ -109,12 +108,12 @@ def test_what_killed_processes_left_unfinished_goes_after_a_week(results: Result
 
 
 def test_a_run_that_is_young_or_may_be_alive_stays(results: Results, tmp_path: Path) -> None:
-    """It counts from the end of its last leg, of which a lease is enough. The newest answers are worked out before."""
+    """It counts from the end of its last leg; one more that began is enough. The newest answers are worked out."""
     shutil.rmtree(tmp_path / "_latest")
     old = [pruning.run_id for pruning in found(results).new]
     young = found(results, 687).old_runs, found(results, 688).new
 
-    Legs(results.store, SUPERSEDED.run_id).take(2)
+    StoredRun(results, SUPERSEDED).take(2)
 
     assert (old, young) == ([PARTLY.run_id, SUPERSEDED.run_id], (1, []))
     assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
@@ -139,7 +138,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)
     refresh(results)
     assert base_rows(results) == rows
-    assert SUPERSEDED.run_id not in RunIndex(results).refreshed().records
+    assert SUPERSEDED.run_id not in results.log.runs().records
 
 
 def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_path: Path) -> None:
@@ -148,10 +147,9 @@ def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_p
 
     assert prune_all(results) == [PARTLY.run_id]
 
-    names = sorted(path.name for path in (tmp_path / "_pruned").glob(f"{PARTLY.run_id}-*"))
-    assert names == [f"{PARTLY.run_id}-001.json", f"{PARTLY.run_id}-002.json"]
+    assert [pruning.is_whole for pruning in results.prunings_of(PARTLY.run_id)] == [False, True]
     assert list((tmp_path / "verdicts").rglob(f"{PARTLY.run_id}*")) == []
-    assert PARTLY.run_id not in RunIndex(results).refreshed().records
+    assert PARTLY.run_id not in results.log.runs().records
 
 
 def test_a_run_that_lists_its_catalog_stays_known_without_its_rows(results: Results) -> None:
@@ -162,11 +160,11 @@ def test_a_run_that_lists_its_catalog_stays_known_without_its_rows(results: Resu
 
     assert september.run_id in prune_all(results)
 
-    assert september.run_id in RunIndex(results).refreshed().records
+    assert september.run_id in results.log.runs().records
     assert results.store.names(layout.items_folder(september.run_id)) != []
     finish(results, replace(september, run_id="20250107T120000Z_000aa"), "ab")
     assert september.run_id in prune_all(results)
-    assert september.run_id not in RunIndex(results).refreshed().records
+    assert september.run_id not in results.log.runs().records
 
 
 def test_two_prunings_at_once_are_one(results: Results, tmp_path: Path) -> None:
@@ -203,7 +201,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
         prune_all(killed)
 
         assert objects(root) == objects(expected)
-        assert SUPERSEDED.run_id not in RunIndex(killed).refreshed().records
+        assert SUPERSEDED.run_id not in killed.log.runs().records
         shutil.rmtree(root)
         if not was_killed:
             break

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.queries.status import RunStatus
-from proofsweep.store.lease import Holder, LegProgress, OpenTerm
+from proofsweep.store.heartbeat import LegProgress, OpenLeg
+from proofsweep.store.holder import Holder
 from proofsweep_cli.run_screen import active_lines, followed, where_line
 from proofsweep_cli.screen import Screen
 
@@ -25,14 +26,14 @@ TOLD = LegProgress(
     lane_rate=2.6,
     quota_left=40_000,
 )
-LEG = OpenTerm(run_id="r", leg=2, holder=HOLDER, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
+LEG = OpenLeg(run_id="r", leg=2, holder=HOLDER, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
 
 
-def text_of(leg: OpenTerm) -> list[str]:
+def text_of(leg: OpenLeg) -> list[str]:
     return [line.plain for line in active_lines(leg.progress, [leg])]
 
 
-def run_of(leg: OpenTerm) -> RunStatus:
+def run_of(leg: OpenLeg) -> RunStatus:
     return RunStatus(plan=plan_of_run("20261120T120000Z_000aa", 5_000), groups=(), legs=(), open_legs=(leg,))
 
 
@@ -60,7 +61,7 @@ def test_a_log_has_a_line_for_each_heartbeat() -> None:
     """With the heartbeat's own time; a leg that falls silent has one line, too."""
     out = Screen(file=io.StringIO(), width=500)
     later = replace(LEG, beaten_at=BEAT.replace(minute=31), progress=replace(TOLD, counts={"accepted": 300}))
-    silent = replace(later, age_seconds=40.0)
+    silent = replace(later, age_seconds=140.0)
 
     assert followed(out, map(run_of, [LEG, replace(LEG, age_seconds=6.2), later, silent, silent]))
 

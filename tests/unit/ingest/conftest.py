@@ -25,7 +25,8 @@ from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
-from proofsweep.store.lease import Lease, Legs
+from proofsweep.store.lease import Lease, Term
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
 from proofsweep.verify.commit import LegParts, settle_leg
@@ -68,6 +69,7 @@ class Watched:
     settings: IngestSettings = SETTINGS
     is_stopped: bool = False
     accepted: str | None = "ok"  # where accepted files are moved
+    term: Term | None = None  # of this process; all passes are its own
 
     @property
     def folder(self) -> Path:
@@ -105,10 +107,9 @@ class Watched:
         if self.accepted is not None:
             targets[Disposition.ACCEPTED] = str(self.root / self.accepted)
         disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
-        lease = Lease(self.results.store, "watched")
-        if not lease.is_taken(1):
-            lease.take(1)
-        return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
+        lease = Lease(self.results.store, "watched", "busy")
+        self.term = self.term or lease.take({})
+        return WatchedFolder(context=self.context(), lease=lease, term=self.term, disposal=disposal).one_pass()
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
         one = self.new_pass(moves=moves)
@@ -119,15 +120,13 @@ class Watched:
     def play_leg(self, run_id: str) -> None:
         """Give the rows of a run their outcomes, as far as they have one, and settle the leg."""
         plan = self.results.plan(run_id)
-        legs = Legs(self.results.store, run_id, lambda: self.now)
-        leg = legs.last() + 1
-        legs.take(leg)
+        leg = Legs(self.results, plan, lambda: self.now).begin({}).number
         remaining = list(CompletedRows.load(self.results, plan).items())
         rows = [row for item in remaining if (row := self._row(plan, leg, item)) is not None]
         if rows:
             self.results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", rows)
         ended_by = EndedBy.COMPLETE if len(rows) == len(remaining) else EndedBy.QUOTA
-        settle_leg(LegParts.found(self.results, plan, leg), legs, ended_by, {})
+        settle_leg(LegParts.found(self.results, plan, leg), ended_by, {})
 
     def _row(self, plan: Plan, leg: int, item: WorkItem) -> Row | None:
         audio = Path(item.audio)

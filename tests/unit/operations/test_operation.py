@@ -9,9 +9,10 @@ import pytest
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds, OperationKind
-from proofsweep.operations.operation import Operator, end_killed
+from proofsweep.operations.operation import Operator
 from proofsweep.store.layout import journal_folder
-from proofsweep.store.ledger import Ledger
+from proofsweep.store.log import EntryKind, Log
+from proofsweep.verify.repair import end_dead_legs
 
 from ..ended_operations import call_of, leave_operation, operation_named, receipt_of
 from ..scripted_service import Scripted, ScriptedService
@@ -32,30 +33,32 @@ def test_calls_and_rows_end_in_parts_that_the_receipt_names(operator: Operator, 
     names = [part["name"] for part in receipt["parts"]]
     (row,) = operator.results.table("proofs", names[:1]).to_pylist()
     (call,) = operator.results.table("exchanges", names[1:]).to_pylist()
-    (entry,) = Ledger(operator.results.store).entries()
+    log = Log(operator.results.store)
+    *_, entry = log.entries(1, log.newest())
     assert [name.partition("/")[0] for name in names] == ["proofs", "exchanges"]
     assert (receipt["ended_by"], receipt["counts"]["calls"]) == ("complete", 1)
     assert (call["run_id"], call["leg"], call["manifest_row"]) == (operation_id, 1, None)
     assert (call["environment"], call["request_id"]) == ("beta", "id-1")
     assert (row["operation_id"], row["environment"], row["proof_id"]) == (operation_id, "beta", "p")
-    assert entry.name == f"_runs/{operation_id}/legs/001/receipt.json"
+    assert (log.newest(), entry.kind, entry.run_id, entry.facts["leg"]) == (3, EntryKind.ENDED, operation_id, 1)
     assert operator.results.store.names(journal_folder(operation_id, 1)) == []
 
 
-def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator) -> None:
-    """Its rows and calls come into parts; one of another kind, or whose process is alive, is left alone."""
+def test_a_killed_one_is_ended_by_the_next(operator: Operator) -> None:
+    """Of any kind. Its rows and calls come into parts; one whose process is alive is left alone."""
     rows = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
     leave_operation(operator.results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
-    end_killed(operator.results, OperationKind.RECOVERY, operator.service.clock)
     assert receipt_of(operator.results) == {}
 
-    with operator.begun(KIND):
+    with operator.begun(OperationKind.RECOVERY) as work:
         assert receipt_of(operator.results, KILLED.operation_id)["ended_by"] == "killed"
-        end_killed(operator.results, KIND, operator.service.clock)
+        end_dead_legs(operator.results, operator.service.clock)
+        assert receipt_of(operator.results, work.operation.operation_id) == {}
 
     table = operator.results.table("proofs", operator.results.all_parts("proofs"))
     assert table["proof_id"].to_pylist() == ["p"]
-    assert len([*Ledger(operator.results.store).entries()]) == 2
+    operations = operator.results.log.runs().operations
+    assert [(len(record.legs), len(record.open)) for record in operations.values()] == [(1, 0), (1, 0)]
 
 
 def ask_in_vain(operator: Operator, times: int = 1) -> None:

@@ -7,8 +7,11 @@ import pytest
 
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import RunStatus, describe_run, heartbeats_of, stop_run
-from proofsweep.store.lease import Holder, LegProgress, Legs, OpenTerm
+from proofsweep.store.heartbeat import LegProgress, OpenLeg
+from proofsweep.store.holder import Holder
 from proofsweep.store.parts import Results
+
+from ...worlds.core import StoredRun
 
 NOTHING = LegProgress(rows=4, finished_before=0, counts={})
 
@@ -40,75 +43,84 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 
 @pytest.fixture
-def legs(results: Results, plan: Plan) -> Legs:
-    results.write_plan(plan)
-    legs = Legs(results.store, plan.run_id)
-    legs.take(1)
-    legs.beat(1, NOTHING)
-    return legs
+def run(results: Results, plan: Plan) -> StoredRun:
+    """A run with one leg that has shown a sign of life."""
+    run = StoredRun(results, plan)
+    run.write_plan()
+    run.take()
+    beat(run)
+    return run
 
 
-def opened(legs: Legs) -> RunStatus:
-    return describe_run(Results(legs.store), legs.name)
+def beat(run: StoredRun, **counts: int) -> None:
+    run.beat(1, finished_before=0, counts=counts)
 
 
-def end(legs: Legs) -> None:
-    legs.write_receipt(1, {"ended_by": "cancelled", "counts": {"accepted": 1}})
+def opened(run: StoredRun) -> RunStatus:
+    return describe_run(run.results, run.plan.run_id)
 
 
-def test_a_leg_is_followed_to_its_end(steps: Steps, legs: Legs) -> None:
+def end(run: StoredRun) -> None:
+    run.write_receipt(1, "cancelled", counts={"accepted": 1})
+
+
+def test_a_leg_is_followed_to_its_end(steps: Steps, run: StoredRun) -> None:
     """Each heartbeat is shown as it was told; nothing is invented between two."""
     told = replace(NOTHING, counts={"accepted": 1})
-    steps.at_step = {2: lambda: legs.beat(1, told), 4: lambda: end(legs)}
+    steps.at_step = {2: lambda: beat(run, accepted=1), 4: lambda: end(run)}
 
-    seen = [run.progress for run in heartbeats_of(Results(legs.store), opened(legs))]
+    seen = [shown.progress for shown in heartbeats_of(run.results, opened(run))]
 
     assert seen == [NOTHING, NOTHING, told, told]
 
 
-def test_the_following_ends_with_the_process(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_following_ends_with_the_process(steps: Steps, run: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
     """On its own machine its death is known at once."""
     steps.at_step = {1: lambda: monkeypatch.setattr(Holder, "is_gone", True)}
 
-    assert len(list(heartbeats_of(Results(legs.store), opened(legs)))) == 1
+    assert len(list(heartbeats_of(run.results, opened(run)))) == 1
 
 
-def test_the_next_leg_is_followed_in_its_turn(steps: Steps, legs: Legs) -> None:
+def test_the_next_leg_is_followed_in_its_turn(steps: Steps, run: StoredRun) -> None:
     """A person follows the run; of one in partitions, each has a leg of its own."""
-    steps.at_step = {1: lambda: legs.take(2), 3: lambda: legs.write_receipt(2, {"ended_by": "complete"})}
+    steps.at_step = {1: lambda: [end(run), run.take()], 3: lambda: run.write_receipt(2, "complete")}
 
-    seen = [[leg.leg for leg in run.open_legs] for run in heartbeats_of(Results(legs.store), opened(legs))]
+    seen = [[leg.leg for leg in shown.open_legs] for shown in heartbeats_of(run.results, opened(run))]
 
     assert seen == [[1], [2], [2]]
 
 
-def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_leg_is_waited_for_by_the_own_clock(
+    steps: Steps, run: StoredRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another machine's clock may be wrong by hours: only half a minute without a new heartbeat shows a dead leg."""
-    monkeypatch.setattr(OpenTerm, "is_alive", False)
-    steps.at_step = {5: lambda: legs.beat(1, NOTHING)}
+    monkeypatch.setattr(OpenLeg, "is_alive", False)
+    steps.at_step = {5: lambda: beat(run)}
 
-    seen = list(heartbeats_of(Results(legs.store), opened(legs)))
+    seen = list(heartbeats_of(run.results, opened(run)))
 
-    assert not any(run.active for run in seen)
+    assert not any(shown.active for shown in seen)
     assert steps.seconds == 42.0  # 10 to the new heartbeat, and more than 30 after it
 
 
-def test_a_stop_waits_for_no_machine_that_is_gone(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_waits_for_no_machine_that_is_gone(
+    steps: Steps, run: StoredRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody tells of a container that was removed: half a minute without a sign of life does."""
-    monkeypatch.setattr(OpenTerm, "is_alive", False)
-    steps.at_step = {5: lambda: legs.beat(1, NOTHING)}
+    monkeypatch.setattr(OpenLeg, "is_alive", False)
+    steps.at_step = {5: lambda: beat(run)}
 
-    stopped = stop_run(Results(legs.store), legs.name, 60.0)
+    stopped = stop_run(run.results, run.plan.run_id, 60.0)
 
     assert (stopped.has_ended, stopped.is_silent, steps.seconds) == (False, True, 36.0)
 
 
-def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
+def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, run: StoredRun) -> None:
     """Then it says how; a second request asks nothing new."""
-    assert not stop_run(Results(legs.store), legs.name, 0.0).has_ended
-    steps.at_step = {3: lambda: end(legs)}
+    assert not stop_run(run.results, run.plan.run_id, 0.0).has_ended
+    steps.at_step = {3: lambda: end(run)}
 
-    stopped = stop_run(Results(legs.store), legs.name, 60.0)
+    stopped = stop_run(run.results, run.plan.run_id, 60.0)
 
     assert (stopped.has_ended, steps.seconds) == (True, 3.0)
     assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", ())

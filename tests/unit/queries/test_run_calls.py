@@ -7,10 +7,12 @@ from proofsweep.queries.search import searching
 from proofsweep.reports.explain import words_on_calls
 from proofsweep.store.journal import Journal
 from proofsweep.store.parts import Results
+from proofsweep.verify.repair import end_dead_legs
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_nights import MONDAY
 from ...worlds.ended_runs import answered, end_leg, exchange, plan_of_run
+from ..scripted_service import NOW
 
 PLAN = plan_of_run(MONDAY, items=2)
 FAILED = exchange(PLAN, 1, "uploads", 1, status=503, request_id="r-503")
@@ -42,8 +44,10 @@ def test_calls_that_only_a_journal_has_are_told(results: Results, *, is_killed: 
 
 def test_a_run_that_a_killed_leg_began_is_known_in_part_for_good(results: Results) -> None:
     """Its last leg has ended well; what the first one did after its last flush is in no table."""
-    end_leg(results, PLAN, [answered(PLAN, 0, "a")])
-    results.store.delete(f"_runs/{PLAN.run_id}/legs/001/receipt.json")
+    run = StoredRun(results, PLAN)
+    run.write_plan()
+    run.take(is_killed=True)
+    end_dead_legs(results, lambda: NOW)
     end_leg(results, PLAN, [answered(PLAN, 1, "b")], leg=2)
 
     assert [found.known for found in [calls_of_run(results, PLAN.run_id)] if found] == [CallsKnown.SOME]

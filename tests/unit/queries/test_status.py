@@ -17,12 +17,12 @@ from proofsweep.queries.status import (
     unfinished_runs,
 )
 from proofsweep.store.journal import Journal
-from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.commit import LegParts, settle_leg
 
+from ...worlds.core import StoredRun, begin_leg
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import BreakingStore, exchange, let_holder_die, verdict, write_journal, write_part
 
@@ -34,7 +34,7 @@ def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Re
     results.write_plan(plan)
     write_part(results, plan, 1, 0, [0])
     end_leg(results, plan, leg=1, ended_by="window")
-    Legs(results.store, plan.run_id).take(2)
+    StoredRun(results, plan).take(2)
     write_journal(results, plan, 2, [1, 2])
     write_journal(results, plan, 2, [3], writer="other")
     alive = describe_run(results, plan.run_id)
@@ -65,9 +65,9 @@ def test_each_receipt_is_read_once(results: Results, plan: Plan, monkeypatch: py
     """It counts the rows of its leg, so that no part of it is looked for."""
     results.write_plan(plan)
     for leg in (1, 2):
-        (legs := Legs(results.store, plan.run_id)).take(leg)
+        StoredRun(results, plan).take(leg)
         write_journal(results, plan, leg, [leg])
-        settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.WINDOW, {})
+        settle_leg(LegParts.found(results, plan, leg), EndedBy.WINDOW, {})
     read, names = FolderStore.read, list[str]()
     monkeypatch.setattr(FolderStore, "read", lambda store, name: names.append(name) or read(store, name))
 
@@ -76,13 +76,13 @@ def test_each_receipt_is_read_once(results: Results, plan: Plan, monkeypatch: py
 
 
 def test_a_flow_run_is_known_by_the_claims_of_its_legs(results: Results) -> None:
-    """The lease is written before the first call, so a leg that was killed is found; others' legs are not."""
+    """The log has it before the first call, so a leg that was killed is found; others' legs are not."""
     own, other = (plan_of_run(f"20261120T0{hour}0000Z_000aa") for hour in (7, 8))
     for plan in (own, other):
         results.write_plan(plan)
-    Legs(results.store, own.run_id).take(1, {"flow_run_id": "f0"})
-    Legs(results.store, own.run_id).take(2, {"flow_run_id": "f1"})
-    Legs(results.store, other.run_id).take(1, {"flow_run_id": "f2"})
+    begin_leg(results, own, 1, flow_run_id="f0")
+    begin_leg(results, own, 2, flow_run_id="f1")
+    begin_leg(results, other, 1, flow_run_id="f2")
 
     assert run_worked_on_by(results, "f1", LONG_AGO) == own.run_id
     assert run_worked_on_by(results, "f9", LONG_AGO) is None
@@ -92,7 +92,7 @@ def test_what_a_killed_leg_has_published_does_not_wait(results: Results) -> None
     """Its segments may still be there; its calls are counted once too."""
     plan = plan_of_run("20261120T120000Z_000aa", 4, batch_items=2)
     results.write_plan(plan)
-    Legs(results.store, plan.run_id).take(1)
+    StoredRun(results, plan).take(1)
     journal = Journal(results, plan.run_id, 1, "w")
     breaking = BreakingStore(Path(results.store.url), writes_left=2)  # both parts, and no deletion
     parts = LegParts(Results(breaking), plan, 1, journal)
@@ -125,7 +125,7 @@ def test_a_command_without_a_run_speaks_of_its_own_environment(results: Results)
     own = night(results, 1)
     other = plan_of_run("20261102T100000Z_a", environment="production")
     results.write_plan(other)
-    Legs(results.store, other.run_id).take(1)
+    StoredRun(results, other).take(1)
 
     assert (newest_run(results, "beta"), newest_run(results, "other")) == (own, None)
     assert (only_active_run(results, "beta"), only_active_run(results, "production")) == (None, other.run_id)

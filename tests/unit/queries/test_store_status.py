@@ -11,11 +11,12 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries import store_status as module
 from proofsweep.queries.status import describe_run, legs_of_store
 from proofsweep.queries.store_status import StoreStatus, store_status
+from proofsweep.store.heartbeat import OpenLeg
 from proofsweep.store.layout import heartbeat_name, items_name
-from proofsweep.store.lease import LegProgress, Legs, OpenTerm
 from proofsweep.store.parts import ITEMS, Results, parquet_of
-from proofsweep.store.runs import IndexedRuns
+from proofsweep.store.runs import Runs
 
+from ...worlds.core import StoredRun
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -41,11 +42,10 @@ def results(results: Results) -> Results:
     end_leg(results, night, rows, key_fingerprint="abcdef012345", finished_at=ended, calls=700, quota_after=5_000)
     for tail, catalog in (("bbbbbb", "/alive"), ("cccccc", "/dead")):
         plan = plan_ago(timedelta(minutes=5), tail, items=20, environment="borealis", catalog=catalog)
-        results.write_plan(plan)
-        legs = Legs(results.store, plan.run_id)
-        legs.take(1)
-        told = {"accepted": 7}
-        legs.beat(1, LegProgress(rows=20, finished_before=0, counts=told, rate=2.0, seconds_left=6.5, quota_left=90))
+        run = StoredRun(results, plan)
+        run.write_plan()
+        run.take()
+        run.beat(finished_before=0, counts={"accepted": 7}, rate=2.0, seconds_left=6.5, quota_left=90)
         if catalog == "/dead":
             name = heartbeat_name(plan.run_id, 1)
             sign = json.loads(results.store.read(name) or b"{}")
@@ -62,10 +62,10 @@ def test_a_run_that_begins_meanwhile_hides_no_counts(results: Results, monkeypat
     """Its listing is the newest one, and the status knows only the runs before it."""
     began = plan_ago(timedelta(minutes=1), "dddddd", items=4, environment="acme", catalog="/acme")
 
-    def legs_after_another_began(results: Results, index: IndexedRuns) -> list[OpenTerm]:
+    def legs_after_another_began(results: Results, runs: Runs) -> list[OpenLeg]:
         write_listed(results, began, ACME)
         results.write_plan(began)
-        return legs_of_store(results, index)
+        return legs_of_store(results, runs)
 
     monkeypatch.setattr(module, "legs_of_store", legs_after_another_began)
     acme = next(each for each in store_status(results, NOW).catalogs if each.catalog == "/acme")

@@ -112,12 +112,12 @@ def left(completed: CompletedRows, rows: range | None = None) -> list[int]:
 def test_a_journal_counts_until_its_leg_has_a_receipt(results: Results, new_leg: LegBuilder) -> None:
     """What a process that was frozen writes down afterwards is no row of any reader."""
     plan = new_leg.plan(3)
-    new_leg.legs(plan).take(1)
+    new_leg.legs(plan).begin({})
     write_journal(results, plan, 1, [0], "w")
     write_journal(results, plan, 1, [2], "another")
     assert left(CompletedRows.load(results, plan)) == [1]
 
-    new_leg.legs(plan).write_receipt(1, {"parts": []})
+    results.store.create(layout.receipt_name(plan.run_id, 1), b'{"parts": []}')
 
     assert left(CompletedRows.load(results, plan)) == [0, 1, 2]
 
@@ -141,6 +141,7 @@ def test_what_this_process_finishes_is_known_at_once(results: Results, new_leg: 
 def test_what_a_file_server_leaves_among_journals_is_none(results: Results, new_leg: LegBuilder) -> None:
     """Folders of thumbnails, and copies of a segment."""
     plan = new_leg.plan(3)
+    new_leg.legs(plan).begin({})
     write_journal(results, plan, 1, [0])
     (folder,) = Path(results.store.url).glob("_runs/*/journal/001")
     (segment,) = folder.glob("verdicts-*")

@@ -13,7 +13,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import AcceptedItem, AnswerTimes, PastAnswers, are_known_since
 from proofsweep.store.latest import Latest, refresh
-from proofsweep.store.lease import Legs
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
@@ -30,7 +30,7 @@ def three_runs(results: Results) -> Results:
     refresh(results)
     end_leg(results, MISSED, [answered(MISSED, 0, "missed", audio_version="v1")])
     results.write_plan(KILLED)
-    Legs(results.store, KILLED.run_id).take(1)
+    Legs(results, KILLED).begin({})
     journal = Journal(results, KILLED.run_id, 1, "w")
     journal.add(answered(KILLED, 0, "killed", "rejected", audio_version="v1"), [])
     journal.flush()
@@ -201,7 +201,7 @@ def test_an_acceptance_whose_proof_was_erased_since_says_nothing(results: Result
 
 
 def test_an_erasure_that_was_killed_counts_by_its_journal(results: Results) -> None:
-    """The proof is gone, though no part says it yet; it is in no index which operations there are."""
+    """The proof is gone, though no part says it yet."""
     ran(results, "20261120T120000Z_000aa", row_of("a", proof_id="p-a", item_id="a"))
     operation = operation_named("20261121T120000Z_000aa", "erasure", "sandbox")
     leave_operation(
@@ -209,6 +209,17 @@ def test_an_erasure_that_was_killed_counts_by_its_journal(results: Results) -> N
     )
 
     assert Latest(results).answers("sandbox", ["a"], ["outcome"]) == {}
+
+
+def test_what_was_erased_since_the_answers_were_read_is_known(results: Results) -> None:
+    """A check must not send such a file: its refusal speaks of no registry."""
+    ran(results, "20261120T120000Z_000aa", row_of("b", proof_id="p-b", item_id="b"))
+    past = PastAnswers(results, RUN)
+    assert [item.proof_id for item in past.accepted()] == ["p-b"]
+
+    results.create_part("erasures/run_date=2026-11-20/y.parquet", "erasures", [erasure_of("p-b", NOW)])
+
+    assert past.erased() == ["p-b"]
 
 
 def test_files_that_earlier_legs_read_are_named(results: Results) -> None:

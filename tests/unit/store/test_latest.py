@@ -17,7 +17,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import latest as module
 from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest, refresh
-from proofsweep.store.lease import Legs
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -82,7 +82,7 @@ def test_the_service_s_clock_orders_whenever_a_leg_ends(results: Results) -> Non
     refresh(results)
     plan = plan_of_run(RUNS[2], items=2)
     results.write_plan(plan)
-    Legs(results.store, plan.run_id).take(1)
+    Legs(results, plan).begin({})
     journal = Journal(results, plan.run_id, 1, "w")
     before = datetime(2020, 1, 1, tzinfo=UTC)
     journal.add(answered(plan, 0, "a", "accepted", answered_at=before), [])
@@ -189,11 +189,14 @@ def test_no_second_process_makes_a_base_while_one_does(
     assert len(makers.begun) == 2
 
 
-def test_a_part_that_is_missing_is_one_clear_line_where_a_base_is_made(results: Results) -> None:
-    """DuckDB's own error is long, and names files of a temporary folder."""
+def test_a_part_that_goes_is_one_clear_line_where_a_base_is_made(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was listed: DuckDB's own error is long, and names files of a temporary folder."""
     end(results, RUNS[0], ("a", "accepted"))
-    (part,) = Path(results.store.url).glob("verdicts/*/*")
-    part.unlink()
+    listed = results.parts_of("verdicts", plan_of_run(RUNS[0]))
+    monkeypatch.setattr(results, "parts_of", lambda *_: listed)
+    results.store.delete(listed[0])
 
     with pytest.raises(ResultsError, match=r"^The newest rows of .* cannot be worked out \(IOException\): [^\n]*$"):
         refresh(results)
@@ -231,7 +234,7 @@ def test_old_bases_go_once_nobody_reads_them(results: Results) -> None:
         end(results, run_id, ("a", "accepted"))
         refresh(results)
 
-    assert {path.name[:9] for path in folder.iterdir()} == {f"{2:09}", f"{3:09}"}
+    assert {path.name[:9] for path in folder.iterdir()} == {f"{6:09}", f"{9:09}"}
 
 
 @pytest.mark.parametrize("damage", ["damaged", "missing"])

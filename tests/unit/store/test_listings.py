@@ -12,7 +12,6 @@ from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.listings import Listing, newest_listings, write_gone
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import supersede
 
 from ...worlds.core import StoredRun
@@ -62,7 +61,7 @@ def test_a_run_that_was_given_up_lists_nothing(results: Results) -> None:
     supersede(results, listed, utc_now)
     supersede(results, given_up, utc_now, is_given_up=True)
 
-    found = newest_listings(RunIndex(results).refreshed().newest_first())
+    found = newest_listings(results.log.runs().newest_first())
 
     assert [run.plan.run_id for run in found.values()] == [FIRST]
 

@@ -9,9 +9,9 @@ from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.queries.connection import opened
 from proofsweep.results import open_results
-from proofsweep.store.operations import is_complete, operation_ids, operation_of
+from proofsweep.store import layout
+from proofsweep.store.operations import is_complete, operation_of
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
@@ -28,10 +28,10 @@ def test_an_operation_is_found_by_its_plan(results: Results) -> None:
     results.write_plan(FIRST)
     leave_operation(results, SECOND)
 
-    assert operation_ids(store) == [FIRST.operation_id, SECOND.operation_id]
-    assert operation_ids(store, "erasure") == []
-    assert [operation_of(store, each) for each in (*operation_ids(store), "../../etc/passwd")] == [FIRST, SECOND, None]
-    assert [is_complete(store, each) for each in operation_ids(store)] == [False, True]
+    known = [FIRST.operation_id, SECOND.operation_id]
+    assert list(results.log.runs().operations) == known
+    assert [operation_of(store, each) for each in (*known, "../../etc/passwd")] == [FIRST, SECOND, None]
+    assert [is_complete(results, each) for each in known] == [False, True]
     with pytest.raises(NameTaken):
         results.write_plan(replace(FIRST, environment="other"))
 
@@ -43,9 +43,11 @@ def test_the_kind_is_known_by_the_id(results: Results, kind: OperationKind) -> N
     end_leg(results, plan, [])
     leave_operation(results, Operation.named(kind, "ab12cd", "beta", "https://partner.example/v1", NOW))
 
-    (operation_id,) = operation_ids(results.store, kind)
+    runs = results.log.runs()
+    (operation_id,) = runs.operations
 
-    assert list(RunIndex(results).refreshed().records) == [plan.run_id]
+    assert layout.kind_of(operation_id) == kind
+    assert list(runs.records) == [plan.run_id]
     with pytest.raises(ResultsError, match="There is no run"):
         results.plan(operation_id)
 

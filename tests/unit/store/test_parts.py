@@ -11,10 +11,10 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import SCHEMAS, Part, Results, ended_parts, parquet_of
+from proofsweep.store.parts import SCHEMAS, Part, Results, parquet_of
 
+from ...worlds.core import begin_leg, write_receipt
 from ...worlds.ended_runs import plan_of_run
 from .. import left_behind
 
@@ -76,8 +76,8 @@ def test_copies_and_other_files_beside_parts_are_none(results: Results) -> None:
 def test_the_files_of_a_leg_that_no_receipt_names_are_found_by_its_run(results: Results) -> None:
     """A pass writes its table `ingest` after the receipt of its leg."""
     results.write_plan(PLAN)
-    Legs(results.store, PLAN.run_id).take(1)
-    Legs(results.store, PLAN.run_id).write_receipt(1, {"parts": []})
+    begin_leg(results, PLAN, 1)
+    write_receipt(results, PLAN, 1, {"parts": []})
     part = results.create_part(layout.ingest_name(PLAN.run_id, PLAN.run_date, 1), "ingest", [])
 
     assert results.parts_of("ingest", PLAN) == [part.name]
@@ -96,10 +96,27 @@ def test_the_parts_of_a_run_are_of_all_its_legs_and_of_no_other_run(results: Res
 
 
 def end_leg(results: Results, leg: int, parts: list[Part] | None) -> None:
-    """Write a leg's lease and receipt, which names parts; None for a receipt that names none at all."""
-    results.store.create(layout.lease_name(PLAN.run_id, leg), b"{}")
-    named = {} if parts is None else {"parts": [asdict(part) for part in parts]}
-    results.store.create(layout.receipt_name(PLAN.run_id, leg), json.dumps(named).encode())
+    """Begin a leg and end it with a receipt that names parts; None for a receipt that names none at all."""
+    begin_leg(results, PLAN, leg)
+    write_receipt(results, PLAN, leg, {} if parts is None else {"parts": [asdict(part) for part in parts]})
+
+
+def test_a_part_that_is_missing_is_named_once_and_its_rows_remain(
+    results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A copy that was made during a run may lack it; what is pruned is not missed."""
+    results.write_plan(PLAN)
+    parts = [results.create_part(part_name(seq, 1), "verdicts", [row_of(seq)]) for seq in range(2)]
+    end_leg(results, 1, parts)
+    results.store.delete(parts[0].name)
+
+    for _ in range(2):
+        assert results.parts_of("verdicts", PLAN) == [parts[1].name]
+        assert results.rows_published(PLAN) == [1]
+
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{parts[0].name} is missing from the results store" in said
 
 
 class LaggingStore(FolderStore):
@@ -116,14 +133,15 @@ class LaggingStore(FolderStore):
 
 def test_the_parts_of_a_leg_that_has_ended_are_those_of_its_receipt(results: Results) -> None:
     """Whatever a listing shows: one that lags behind must not have rows verified again, and no stray object counts."""
+    results.write_plan(PLAN)
     named = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
     results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
     live = results.create_part(part_name(0, 2), "verdicts", [row_of(1)])
-    results.store.create(layout.lease_name(PLAN.run_id, 2), b"{}")
+    begin_leg(results, PLAN, 2)
     end_leg(results, 1, [named])
     end_leg(results, 3, None)
 
-    assert ended_parts(results.store, PLAN) == {1: [named]}
+    assert results.ended_parts(PLAN) == {1: [named]}
     with_lag = Results(LaggingStore(Path(results.store.url)))
 
     assert results.parts_of("verdicts", PLAN) == [named.name, live.name]

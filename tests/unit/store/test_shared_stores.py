@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.store.layout import INDEX_NAME
+from proofsweep.store.layout import CHECKPOINT_NAME
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_nights import ACCEPTED, MONDAY, TUESDAY, night
 
@@ -49,7 +48,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     tmp_path.chmod(0o777)
     begun = Results(FolderStore(Path("begun")))  # loads what other users may not be able to
     night(begun, MONDAY, {"a": ACCEPTED})
-    RunIndex(begun).refreshed()
+    begun.log.keep()
     list(begun.tables(begun.all_parts("verdicts")))
     return Results(FolderStore(Path("results")))
 
@@ -61,16 +60,16 @@ def rights() -> dict[Path, tuple[int, int, int]]:
 
 
 def test_who_only_reads_leaves_nothing_in_the_store_of_another_user(shared: Results) -> None:
-    """Neither root nor anybody else, with or without an index that must be made anew; the answer is the same."""
+    """Neither root nor anybody else, with or without a checkpoint that must be made anew; the answer is the same."""
     as_user(OWNER, lambda: night(shared, MONDAY, {"a": ACCEPTED}))
     before = rights()
     for umask in (0o022, 0o077):
-        as_user(0, lambda: RunIndex(shared).refreshed(), umask=umask)
-    as_user(OTHER, lambda: RunIndex(shared).refreshed())
+        as_user(0, Results(shared.store).log.keep, umask=umask)
+    as_user(OTHER, Results(shared.store).log.keep)
     assert rights() == before
 
-    as_user(OWNER, lambda: RunIndex(shared).refreshed())
-    assert Path("results", INDEX_NAME).stat().st_uid == OWNER
+    as_user(OWNER, Results(shared.store).log.keep)
+    assert Path("results", CHECKPOINT_NAME).stat().st_uid == OWNER
 
 
 def test_what_root_writes_is_the_owners(shared: Results) -> None:
@@ -81,20 +80,20 @@ def test_what_root_writes_is_the_owners(shared: Results) -> None:
 
     assert {uid for uid, _, _ in rights().values()} == {OWNER}
     as_user(OWNER, lambda: next(iter(shared.tables(shared.all_parts("verdicts")))))
-    as_user(OWNER, lambda: RunIndex(shared).refreshed())
+    as_user(OWNER, Results(shared.store).log.keep)
 
 
-def test_an_index_that_cannot_be_read_is_made_anew(shared: Results) -> None:
+def test_a_checkpoint_that_cannot_be_read_is_made_anew(shared: Results) -> None:
     """Whoever left it there."""
     as_user(OWNER, lambda: night(shared, MONDAY, {"a": ACCEPTED}))
-    as_user(OWNER, lambda: RunIndex(shared).refreshed())
-    os.chown(Path("results", INDEX_NAME), 0, 0)
-    Path("results", INDEX_NAME).chmod(0o600)
+    as_user(OWNER, Results(shared.store).log.keep)
+    os.chown(Path("results", CHECKPOINT_NAME), 0, 0)
+    Path("results", CHECKPOINT_NAME).chmod(0o600)
 
-    as_user(OWNER, lambda: RunIndex(shared).refreshed())
+    as_user(OWNER, Results(shared.store).log.keep)
 
-    gzip.decompress(Path("results", INDEX_NAME).read_bytes())
-    assert Path("results", INDEX_NAME).stat().st_uid == OWNER
+    gzip.decompress(Path("results", CHECKPOINT_NAME).read_bytes())
+    assert Path("results", CHECKPOINT_NAME).stat().st_uid == OWNER
 
 
 def test_a_store_of_a_group_stays_one_for_each_member(shared: Results) -> None:
@@ -106,7 +105,7 @@ def test_a_store_of_a_group_stays_one_for_each_member(shared: Results) -> None:
     as_user(OWNER, lambda: night(shared, MONDAY, {"a": ACCEPTED}), umask=0o077)
     as_user(OTHER, lambda: night(shared, TUESDAY, {"a": ACCEPTED}), umask=0o077)
     for user in (OWNER, OTHER):
-        as_user(user, lambda: RunIndex(shared).refreshed(), umask=0o077)
+        as_user(user, Results(shared.store).log.keep, umask=0o077)
         as_user(user, lambda: list(shared.tables(shared.all_parts("verdicts"))))
 
     found = {path.stat() for path in Path("results").rglob("*")}

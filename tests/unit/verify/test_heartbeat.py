@@ -11,10 +11,13 @@ import pytest
 
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.store.lease import Legs
-from proofsweep.store.objects import FolderStore
+from proofsweep.store import layout
+from proofsweep.store.legs import Legs, ask_to_stop
+from proofsweep.store.objects import FolderStore, json_bytes
+from proofsweep.store.parts import Results
 from proofsweep.verify.leg import Heartbeat
 
+from ...worlds.ended_runs import plan_of_run
 from ...worlds.waiting import wait_for
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -31,7 +34,10 @@ class CountingStore(FolderStore):
 
     def replace(self, name: str, content: bytes) -> None:
         super().replace(name, content)
-        self.heartbeats += name == "_runs/r/legs/001/heartbeat.json"
+        self.heartbeats += name == layout.heartbeat_name(PLAN.run_id, 1)
+
+
+PLAN = plan_of_run("20261120T120000Z_000aa")
 
 
 @dataclass
@@ -46,11 +52,11 @@ class Leg:
     during: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:
-        self.legs = Legs(self.store, "r", lambda: NOW + timedelta(seconds=self.now))
-        self.legs.take(1)
+        self.results = Results(self.store)
+        self.results.write_plan(PLAN)
+        self.legs = Legs(self.results, PLAN, lambda: NOW + timedelta(seconds=self.now))
         self.heartbeat = Heartbeat(
-            legs=self.legs,
-            leg=1,
+            held=self.legs.begin({}),
             flush=self.flush,
             budget=SimpleNamespace(stop_at_closing=lambda: None),  # type: ignore[arg-type]  # all that it asks for
             stop=self.stop,
@@ -61,6 +67,10 @@ class Leg:
     @property
     def ended_by(self) -> str | None:
         return None if self.stop.reason is None else self.stop.reason.ended_by
+
+    def end(self, ended_by: str) -> None:
+        """Write its receipt, as its own process or another one does."""
+        self.store.create(layout.receipt_name(PLAN.run_id, 1), json_bytes({"ended_by": ended_by}))
 
     def flush(self) -> None:
         self.now += self.seconds
@@ -101,7 +111,7 @@ def test_a_heartbeat_is_due_by_the_clock(leg: Leg, jump: float, seconds: float, 
 def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
     """The parts of a long run take minutes. Its own receipt, which comes before the end, stops nothing."""
     over = threading.Event()
-    leg.legs.write_receipt(1, {"ended_by": "complete"})
+    leg.end("complete")
     leg.error = ResultsError("The journal is complete.")
     keeper = threading.Thread(target=leg.heartbeat.send_heartbeats, args=(over,))
     leg.now += 10.0
@@ -114,13 +124,8 @@ def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
     assert leg.stop.reason is None
 
 
-@pytest.mark.parametrize("how", ["lease", "receipt"])
-def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg, how: str) -> None:
-    """It says why: the next leg was taken, or an older version has written the receipt first."""
-    if how == "lease":
-        leg.legs.take(2)
-    else:
-        leg.legs.write_receipt(1, {"ended_by": "killed"})
+def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg) -> None:
+    leg.end("killed")
     leg.now += 10.0
 
     leg.heartbeat.write()
@@ -159,10 +164,9 @@ def test_nothing_begins_while_a_write_is_unanswered(leg: Leg, seconds: float, *,
     assert leg.heartbeat.store_is_well
 
 
-def ask(leg: Leg) -> bool:
-    opened = leg.legs.open_leg()
-    assert opened is not None
-    return leg.legs.ask_to_stop(opened)
+def ask(leg: Leg) -> None:
+    (shown,) = leg.legs.shown()
+    ask_to_stop(leg.store, shown, NOW)
 
 
 @pytest.mark.parametrize(
@@ -192,19 +196,3 @@ def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seco
 
     assert (leg.ended_by, found) == (ended_by, aborted)
     assert is_asked or leg.store.reads == 15
-
-
-def test_another_holder_of_the_same_leg_is_not_stopped(leg: Leg) -> None:
-    """A leg that could not begin is released, and its number taken again."""
-    ask(leg)
-    leg.legs.release(1)
-    leg.legs.take(1)
-
-    leg.heartbeat.write()
-    before = leg.stop.reason
-    ask(leg)
-    leg.now += 5.0
-    leg.heartbeat.write()
-
-    assert before is None
-    assert leg.stop.reason is not None

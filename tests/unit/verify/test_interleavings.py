@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,11 +22,14 @@ from greenlet import greenlet
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import CompletedRows, Journal
-from proofsweep.store.lease import Legs
+from proofsweep.store.journal import CompletedRows, Journal, delete_journal
+from proofsweep.store.legs import Legs
+from proofsweep.store.log import Log
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.verify import commit
+from proofsweep.verify.attempt import open_leg
 from proofsweep.verify.commit import LegParts, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
@@ -251,7 +254,7 @@ class OwnProcess:
             elif act == "publish":
                 _twice(parts.publish)
             else:
-                settle_leg(parts, Legs(results.store, PLAN.run_id, lambda: NOW), EndedBy.COMPLETE, {})
+                settle_leg(parts, EndedBy.COMPLETE, {})
 
 
 def _row(number: int) -> dict[str, object]:
@@ -269,8 +272,16 @@ def _twice(act: Callable[[], None]) -> None:
 
 def take_over(results: Results) -> None:
     """A process that found the leg dead."""
-    legs = Legs(results.store, PLAN.run_id, lambda: NOW)
-    settle_leg(LegParts.found(results, PLAN, 1), legs, EndedBy.KILLED, {})
+    settle_leg(LegParts.found(results, PLAN, 1), EndedBy.KILLED, {})
+
+
+def begun_leg() -> dict[str, bytes]:
+    """Return the objects of a store in which the leg has begun."""
+    memory = Memory()
+    results = uninterrupted(memory)
+    results.write_plan(PLAN)
+    Legs(results, PLAN, lambda: NOW).begin({})
+    return memory.objects
 
 
 Order = tuple[tuple[int, str | None], ...]
@@ -282,6 +293,8 @@ class Exploration:
     """Runs some processes in every order, each order from its beginning."""
 
     works: Sequence[Callable[[Results], None]]
+    objects: dict[str, bytes]  # in the store at first
+    checks: Sequence[Callable[[Memory], None]]  # of what holds in each state
     faults: int  # writes in each order that may end in an error
     switches: int  # how often a process that could go on has to wait for another one
     seen: set[tuple[object, ...]] = field(default_factory=set)
@@ -294,7 +307,7 @@ class Exploration:
 
     def _follow(self, order: Order) -> Iterator[Order]:
         """Take these steps, then always the first choice, as long as the states are new; give the other choices."""
-        memory = Memory({layout.plan_name(PLAN.run_id): b"{}", layout.lease_name(PLAN.run_id, 1): b"{}"})
+        memory = Memory(dict(self.objects))
         processes = [Process(str(number), work, memory) for number, work in enumerate(self.works)]
         others = []
         try:
@@ -319,8 +332,8 @@ class Exploration:
         stored = frozenset(memory.objects.items())
         if memory.errors or memory.lost or stored not in self.checked:
             self.checked.add(stored)
-            check(memory)
-            check_recovery(memory)
+            for check_state in self.checks:
+                check_state(memory)
 
     def _is_new(self, memory: Memory, processes: list[Process], order: Order) -> bool:
         told = tuple((process.history, process.waits_for) for process in processes)
@@ -352,16 +365,23 @@ def _small_leg(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of few columns, one request at a time, and no counts: only the commit is played."""
     for table in TABLES:
         monkeypatch.setitem(SCHEMAS, table, pa.schema([SCHEMAS[table].field(column) for column in COLUMNS]))
+    monkeypatch.setitem(SCHEMAS, "runs", pa.schema([SCHEMAS["runs"].field("catalog").with_nullable(True)]))
     for module in ("journal", "objects"):
         monkeypatch.setattr(f"proofsweep.store.{module}.some_at_once", lambda items, work, _: map(work, items))
     monkeypatch.setattr(commit, "count_leg", lambda *_: ({"finished_at": None}, {}))
-    monkeypatch.setattr(commit, "record_leg", lambda *_: None)
+
+
+@pytest.fixture
+def _only_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the receipt is played by itself below."""
+    monkeypatch.setattr(commit, "finish_leg", lambda results, run, leg: delete_journal(results.store, run.run_id, leg))
 
 
 def explored(*works: Callable[[Results], None], faults: int = 0, switches: int = SWITCHES) -> None:
-    Exploration(works, faults, switches).run()
+    Exploration(works, begun_leg(), [check, check_recovery], faults, switches).run()
 
 
+@pytest.mark.usefixtures("_only_the_commit")
 @pytest.mark.parametrize(
     ("own", "others"),
     [
@@ -380,12 +400,14 @@ def test_a_frozen_process_and_one_or_two_that_take_over(own: OwnProcess, others:
     explored(own, *[take_over] * others)
 
 
+@pytest.mark.usefixtures("_only_the_commit")
 @pytest.mark.parametrize("own", [OwnProcess(1, 1, "publish"), OwnProcess(0, 1, "flush end")], ids=str)
 def test_a_write_that_fails(own: OwnProcess) -> None:
     """A bucket may have done what it answers with an error."""
     explored(own, take_over, faults=1, switches=SWITCHES - 1)
 
 
+@pytest.mark.usefixtures("_only_the_commit")
 @pytest.mark.parametrize("own", [OwnProcess(0, 1, "flush publish"), OwnProcess(1, 1, "flush end")], ids=str)
 def test_a_reader_misses_no_row_that_was_there_before(own: OwnProcess) -> None:
     """Rows go from the journal to parts while it reads."""
@@ -398,3 +420,77 @@ def test_a_reader_misses_no_row_that_was_there_before(own: OwnProcess) -> None:
         assert known <= finished <= memory.journalled
 
     explored(own, read)
+
+
+RIVAL = replace(PLAN, run_id="20261120T120001Z_000aa")
+
+
+@dataclass
+class Beginner:
+    """A process that begins the next leg of a run, and perhaps ends it."""
+
+    run: Plan
+    ends: bool = False
+
+    def __call__(self, results: Results) -> None:
+        held = open_leg(results, self.run, lambda: NOW, {})
+        if self.ends:
+            settle_leg(LegParts(results, self.run, held.number), EndedBy.CANCELLED, {})
+
+
+def finisher(results: Results) -> None:
+    """A process that finds the receipt of the first leg, and not its end in the log."""
+    commit.finish_leg(results, PLAN, 1)
+
+
+def planned(*runs: Plan) -> dict[str, bytes]:
+    memory = Memory()
+    for run in runs:
+        uninterrupted(memory).write_plan(run)
+    return memory.objects
+
+
+def check_log(memory: Memory) -> None:
+    """The log is one line, in which of one catalog one run is worked on, and no leg begins or ends twice."""
+    if memory.errors:
+        raise memory.errors[0]
+    log = Log(Steps(Process("reader", lambda _: None, memory, is_free=True)))  # type: ignore[arg-type]
+    entries = list(log.entries(1, log.newest()))
+    assert [each.previous for each in entries] == ["", *(each.digest for each in entries)][:-1]
+    told = [(each.run_id, each.kind, each.facts.get("leg")) for each in entries]
+    assert len(set(told)) == len(told), "something is said twice"
+    opened: set[str] = set()
+    for entry in entries:
+        if entry.kind == "begun" and entry.facts["ends_as"] is None:
+            assert opened <= {entry.run_id}, "two runs of a catalog are worked on"
+            assert entry.run_id not in opened, "two legs of a partition are open"
+            opened.add(entry.run_id)
+        elif entry.kind == "ended":
+            opened.discard(entry.run_id)
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+@pytest.mark.parametrize(
+    "works",
+    [
+        (Beginner(PLAN), Beginner(RIVAL)),
+        (Beginner(PLAN), Beginner(PLAN)),
+        (Beginner(PLAN), Beginner(RIVAL, ends=True)),
+        (Beginner(PLAN, ends=True), Beginner(PLAN), Beginner(RIVAL)),
+    ],
+    ids=["two runs", "one run", "a frozen beginner", "three"],
+)
+def test_those_who_begin_together_meet_in_the_log(works: Sequence[Beginner], faults: int) -> None:
+    """Each may be stopped before any write, or for ever, and an entry may be there though its create was an error."""
+    Exploration(works, planned(PLAN, RIVAL), [check_log], faults, SWITCHES).run()
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+def test_those_who_end_a_leg_together_end_it_once(faults: int) -> None:
+    """Its own process, and two that find it with its receipt."""
+    objects = begun_leg()
+    memory = Memory(objects)
+    receipt = {"run_id": PLAN.run_id, "leg": 1, "ended_by": "complete", "counts": {}, "parts": []}
+    memory.create("own", layout.receipt_name(PLAN.run_id, 1), json.dumps(receipt).encode())
+
+    Exploration([finisher] * 3, memory.objects, [check_log], faults, SWITCHES).run()

@@ -9,25 +9,24 @@ import pytest
 
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import RunIsActive, RunMustStop
+from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.heartbeat import LegProgress, together
 from proofsweep.store.journal import CompletedRows
-from proofsweep.store.lease import LegProgress, together
-from proofsweep.store.ledger import Ledger
+from proofsweep.store.log import EntryKind, Log
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
-from proofsweep.verify import attempt
+from proofsweep.verify import attempt, commit
 from proofsweep.verify.attempt import (
     leg_session,
     open_leg,
     settle_last_legs,
-    settle_legs_before,
     unfinished_partitions,
 )
 from proofsweep.verify.budget import Budget
+from proofsweep.verify.commit import LegParts, settle_leg
 from proofsweep.verify.leg import Heartbeat, Leg, ProgressMeter
 from proofsweep.verify.worker import verify_batch
 
@@ -60,16 +59,17 @@ class Run:
             act(leg)
             verify_batch(leg)
 
-    def open_next(self) -> int:
-        return open_leg(self.results, self.plan, lambda: NOW, BEGUN | {"quota_before": 900})
-
     def begin_next(self) -> int:
-        leg = self.open_next()
-        settle_legs_before(self.results, self.plan, lambda: NOW, leg)
-        return leg
+        return open_leg(self.results, self.plan, lambda: NOW, BEGUN | {"quota_before": 900}).number
 
     def receipt(self, leg: int = 1) -> dict[str, object]:
-        return self.new_leg.legs(self.plan).receipt(leg) or {}
+        return self.results.receipts(self.plan).get(leg, {})
+
+    def ended(self) -> list[tuple[str, object]]:
+        """Return the legs that have ended in the log, in its order."""
+        log = Log(self.results.store)
+        entries = log.entries(1, log.newest())
+        return [(each.run_id, each.facts["leg"]) for each in entries if each.kind is EntryKind.ENDED]
 
     def rows(self) -> list[dict[str, object]]:
         """Read its rows of `runs`."""
@@ -209,9 +209,9 @@ def test_a_helper_thread_that_fails_ends_the_leg(
 
 
 def test_all_dead_legs_are_settled_in_order(run: Run) -> None:
-    """Each journal becomes a part of its leg, each lease's facts a row in `runs`, and the ending is `killed`."""
+    """Each journal becomes a part of its leg, its facts a row in `runs`, and the ending is `killed`."""
     for leg, numbers in enumerate(([2, 0], [3]), start=1):
-        run.open_next()
+        run.begin_next()
         write_journal(run.results, run.plan, leg, numbers)
         let_holder_die(run.results, run.plan, leg)
 
@@ -223,30 +223,52 @@ def test_all_dead_legs_are_settled_in_order(run: Run) -> None:
     assert [run.receipt(number)["ended_by"] for number in (1, 2)] == ["killed"] * 2
     assert rows == [("killed", 2, 2, 900), ("killed", 1, 1, 900)]
     assert journal_rows(run.results, run.plan, 1) == []
-    assert [entry.name for entry in Ledger(run.results.store).entries()] == [
-        layout.receipt_name(run.plan.run_id, number) for number in (1, 2)
-    ]
+    assert run.ended() == [(run.plan.run_id, number) for number in (1, 2)]
 
 
-@pytest.mark.parametrize("is_indexed", [True, False])
-@pytest.mark.parametrize("killed_at", [(Ledger, "append"), (layout, "runs_name")], ids=["entry", "row"])
-def test_the_entry_and_the_row_of_a_killed_leg_come_before_those_of_the_next(
-    run: Run, monkeypatch: pytest.MonkeyPatch, killed_at: tuple[object, str], *, is_indexed: bool
+@pytest.mark.parametrize("killed_at", ["parts.close", "finish_leg", "delete_journal"])
+def test_what_a_killed_leg_of_another_run_left_comes_before_the_next(
+    run: Run, monkeypatch: pytest.MonkeyPatch, killed_at: str
 ) -> None:
-    """A process was killed after the last receipt of a run, with which nobody goes on; the index may know its begin."""
+    """Nobody goes on with that run: whoever begins next ends its leg, and its row in `runs` comes too."""
     whole = audited_store.planned(run.results, "20201103T120000Z_000aa", "q")
-    if is_indexed:
-        RunIndex(run.results).refreshed()
+    killed = (LegParts, "close") if killed_at == "parts.close" else (commit, killed_at)
     with monkeypatch.context() as patched:
-        patched.setattr(*killed_at, _killed)
+        patched.setattr(*killed, _killed)
         with pytest.raises(KeyboardInterrupt):
             audited_store.end_leg(run.results, whole, "q", [0])
+    let_holder_die(run.results, whole, 1)
 
     run.work()
 
-    names = [entry.name for entry in Ledger(run.results.store).entries()]
-    assert names == [layout.receipt_name(run_id, 1) for run_id in (whole.run_id, run.plan.run_id)]
+    assert run.ended() == [(run_id, 1) for run_id in (whole.run_id, run.plan.run_id)]
     assert run.results.store.names(layout.table_folder("runs", whole.run_date))
+    assert rows_of(run.results, whole) == [0]
+    assert journal_rows(run.results, whole, 1) == []
+
+
+def test_a_run_that_cannot_be_ended_stops_nobody_else(run: Run) -> None:
+    """The plan of another run's killed leg is gone."""
+    other = audited_store.planned(run.results, "20201103T120000Z_000aa", "q")
+    run.new_leg.legs(other).begin({})
+    let_holder_die(run.results, other, 1)
+    run.results.store.delete(layout.plan_name(other.run_id))
+
+    run.work()
+
+    assert run.ended() == [(run.plan.run_id, 1)]
+
+
+def test_what_a_frozen_process_journals_after_its_end_is_deleted_by_the_next_leg(run: Run) -> None:
+    run.begin_next()
+    let_holder_die(run.results, run.plan, 1)
+    settle_last_legs(run.results, run.plan, lambda: NOW)
+    write_journal(run.results, run.plan, 1, [1, 2], "more")
+
+    run.work()
+
+    assert journal_rows(run.results, run.plan, 1) == []
+    assert [row["accepted"] for row in run.rows()] == [0, 4]
 
 
 def test_legs_of_other_partitions_are_left_alone(run: Run) -> None:
@@ -258,8 +280,7 @@ def test_legs_of_other_partitions_are_left_alone(run: Run) -> None:
     let_holder_die(results, plan, 1)
     assert unfinished_partitions(results, plan) == [0, 1]
 
-    leg = open_leg(results, plan, lambda: NOW, {})
-    settle_legs_before(results, plan, lambda: NOW, leg)
+    leg = open_leg(results, plan, lambda: NOW, {}).number
 
     first, second = (CompletedRows(results, plan, partition) for partition in (0, 1))
     first.read()
@@ -271,49 +292,73 @@ def test_legs_of_other_partitions_are_left_alone(run: Run) -> None:
         settle_last_legs(results, plan, lambda: NOW)
 
 
-def test_a_run_that_is_superseded_keeps_what_its_killed_leg_had_finished(run: Run) -> None:
-    """Nobody goes on with it, so nobody else would publish that."""
+def test_a_run_that_had_begun_is_not_superseded_by_another_at_work(run: Run) -> None:
+    """What its killed leg had finished is published, and it goes on when the other run is over."""
     results, plan = run.results, run.plan
     run.begin_next()
     write_journal(results, plan, 1, [0, 1])
     let_holder_die(results, plan, 1)
-    rival = replace(plan, run_id="20261120T130000Z_000bb")
+    rival = replace(plan, run_id="20261120T130000Z_000bb", read_after=results.log.runs().through)
     results.write_plan(rival)
-    open_leg(results, rival, lambda: NOW, {})
+    held = open_leg(results, rival, lambda: NOW, {})
 
     with pytest.raises(RunIsActive):
         open_leg(results, plan, lambda: NOW, {})
+    settle_leg(LegParts(results, rival, held.number), EndedBy.CANCELLED, {})
 
-    assert [run.receipt(number)["ended_by"] for number in (1, 2)] == ["killed", "superseded"]
+    assert open_leg(results, plan, lambda: NOW, {}).number == 2
+    assert run.receipt(1)["ended_by"] == "killed"
     assert rows_of(results, plan) == [0, 1]
     assert journal_rows(results, plan, 1) == []
 
 
-def test_a_row_is_written_before_a_later_leg_is_settled(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that is killed while it settles leaves no leg with a receipt behind one without a row."""
-    for leg in (1, 2):
-        run.begin_next()
-        let_holder_die(run.results, run.plan, leg)
-    settle_last_legs(run.results, run.plan, lambda: NOW)
-    run.results.store.delete(layout.runs_name(run.plan.run_id, run.plan.run_date, 2))
-    run.open_next()
-    let_holder_die(run.results, run.plan, 3)
-    monkeypatch.setattr(attempt, "settle_leg", _killed)
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_run_that_never_began_is_superseded_by_one_that_began_since_it_was_read(run: Run, *, is_over: bool) -> None:
+    """That one may have sent the same files, also if it is over; and whoever is told so is told it again."""
+    results, plan = run.results, run.plan
+    rival = replace(plan, run_id="20261120T110000Z_000bb")
+    results.write_plan(rival)
+    held = open_leg(results, rival, lambda: NOW, {})
+    if is_over:
+        settle_leg(LegParts(results, rival, held.number), EndedBy.CANCELLED, {})
 
-    with pytest.raises(KeyboardInterrupt):
-        settle_last_legs(run.results, run.plan, lambda: NOW)
+    with pytest.raises(RunIsActive, match=rival.run_id):
+        open_leg(results, plan, lambda: NOW, {})
+    with pytest.raises(ResultsError, match="was superseded"):
+        open_leg(results, plan, lambda: NOW, {})
 
-    assert [row["leg"] for row in run.rows()] == [1, 2]
+    assert run.receipt(1)["ended_by"] == "superseded"
+    assert [row["ended_by"] for row in run.rows()] == ["superseded"]
 
 
-def _killed(*_arguments: object) -> None:
+def test_who_is_killed_while_it_supersedes_its_run_leaves_it_superseded(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody goes on with it: its files would be sent twice."""
+    results, plan = run.results, run.plan
+    rival = replace(plan, run_id="20261120T110000Z_000bb")
+    results.write_plan(rival)
+    open_leg(results, rival, lambda: NOW, {})
+    with monkeypatch.context() as patched:
+        patched.setattr(attempt, "settle_leg", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            open_leg(results, plan, lambda: NOW, {})
+    let_holder_die(results, plan, 1)
+
+    with pytest.raises(ResultsError, match="was superseded"):
+        open_leg(results, plan, lambda: NOW, {})
+
+    assert run.receipt(1)["ended_by"] == "superseded"
+
+
+def _killed(*_arguments: object, **_more: object) -> None:
     raise KeyboardInterrupt
 
 
 def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, new_leg: LegBuilder) -> None:
     """A leg that died may not be settled before: what its journal held would be verified again."""
     plan = new_leg.plan(6, batch_items=3)
-    leg = new_leg.leg(plan, 2)
+    leg = new_leg.leg(plan)
     leg.completed = CompletedRows(results, plan)
     before = leg.progress
     write_part(results, leg.plan, 1, 0, [1, 2])  # the dead leg is settled

@@ -16,7 +16,7 @@ from proofsweep.queries.status import unfinished_runs
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest
-from proofsweep.store.lease import Legs, legs_of
+from proofsweep.store.legs import HeldLeg
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
@@ -24,6 +24,7 @@ from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.commit import PART_BYTES, LegParts, count_leg, settle_leg
 
 from ...worlds import ended_runs
+from ...worlds.core import begin_leg
 from ...worlds.waiting import wait_for
 from ..conftest import LegBuilder
 from ..left_behind import (
@@ -38,24 +39,26 @@ from ..left_behind import (
 )
 from ..scripted_service import NOW
 
-WRITES = 6
-"""Of the killed leg below: its two closing parts, the receipt, the row in `runs`, two deletions."""
+WRITES = 7
+"""Of the killed leg below: its two closing parts, the receipt, the row in `runs`, two deletions, its end in the log."""
 Told = tuple[int | None, str, int | None]
 SAMPLE = ended_runs.plan_of_run("20261120T120000Z_000aa", items=10)
 
 
 @pytest.fixture
 def plan(new_leg: LegBuilder) -> Plan:
-    """A run of five items, whose first leg was begun."""
-    plan = new_leg.plan(5, batch_items=2)
-    new_leg.legs(plan).take(1)
-    return plan
+    """A run of five items, whose first leg has begun."""
+    return new_leg.plan(5, batch_items=2)
+
+
+@pytest.fixture(autouse=True)
+def held(new_leg: LegBuilder, plan: Plan) -> HeldLeg:
+    return new_leg.legs(plan).begin({})
 
 
 def settled(results: Results, plan: Plan, ended_by: EndedBy) -> Row:
     """Settle the first leg, as a process that finds it."""
-    legs = Legs(results.store, plan.run_id, lambda: NOW)
-    return settle_leg(LegParts.found(results, plan, 1), legs, ended_by, {})
+    return settle_leg(LegParts.found(results, plan, 1), ended_by, {})
 
 
 def parts_of(results: Results, plan: Plan, table: str = "verdicts") -> list[tuple[int, bool]]:
@@ -79,7 +82,7 @@ def test_what_is_in_the_journal_alone_becomes_the_closing_parts(results: Results
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
 
-def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+def test_a_leg_publishes_while_it_works(results: Results, plan: Plan) -> None:
     """What a part has goes from the journal; an empty journal gives no part but the closing one."""
     journal = Journal(results, plan.run_id, 1, "w")
     parts = LegParts(results, plan, 1, journal)
@@ -92,18 +95,18 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: L
             parts.publish()
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
-    settle_leg(parts, new_leg.legs(plan), EndedBy.COMPLETE, {})
+    settle_leg(parts, EndedBy.COMPLETE, {})
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [2, 0, 1]
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
 
 
 def test_so_many_bytes_are_published_beside_the_work(
-    results: Results, plan: Plan, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch
+    results: Results, plan: Plan, held: HeldLeg, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few long answers are as large as many short ones."""
     monkeypatch.setattr("proofsweep.verify.commit.FLUSH_SECONDS", 0.01)
-    leg = new_leg.leg(plan)
+    leg = new_leg.leg(plan, held)
     said = "x" * (PART_BYTES // 2)
 
     with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.stop)):
@@ -117,12 +120,18 @@ def test_so_many_bytes_are_published_beside_the_work(
 
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_so_many_rows_are_published_beside_the_work(
-    results: Results, plan: Plan, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch, *, is_closed: bool
+    results: Results,
+    plan: Plan,
+    held: HeldLeg,
+    new_leg: LegBuilder,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_closed: bool,
 ) -> None:
     """A process that was frozen finds its leg closed, and stops."""
     monkeypatch.setattr("proofsweep.verify.commit.ROWS_PER_PART", 2)
     monkeypatch.setattr("proofsweep.verify.commit.FLUSH_SECONDS", 0.01)
-    leg = new_leg.leg(plan)
+    leg = new_leg.leg(plan, held)
     write_journal(results, plan, 1, [0], "another")
     if is_closed:
         settled(results, plan, EndedBy.KILLED)
@@ -247,7 +256,7 @@ def test_a_row_of_two_processes_is_in_one_part(results: Results, plan: Plan) -> 
 
 @pytest.mark.parametrize("writes", range(WRITES))
 def test_a_settlement_that_breaks_off_is_done_by_the_next(
-    results: Results, plan: Plan, new_leg: LegBuilder, tmp_path: Path, writes: int
+    results: Results, plan: Plan, tmp_path: Path, writes: int
 ) -> None:
     """After any of its writes: every row and exchange stands once, and the leg has one receipt and one row."""
     write_journal(results, plan, 1, [0, 2])
@@ -259,33 +268,21 @@ def test_a_settlement_that_breaks_off_is_done_by_the_next(
     settle_last_legs(results, plan, lambda: NOW)
 
     (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
-    receipt = new_leg.legs(plan).receipt(1) or {}
+    receipt = results.receipts(plan)[1]
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 2]
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(2, True)]
     assert (row["ended_by"], row["accepted"], row["calls"], row["remaining"]) == ("killed", 2, 2, 3)
     assert receipt["ended_by"] == "killed"
 
 
-def test_what_comes_after_the_receipt_is_deleted(results: Results, plan: Plan) -> None:
-    """By the next process that looks."""
-    let_holder_die(results, plan, 1)
-    settle_last_legs(results, plan, lambda: NOW)
-    write_journal(results, plan, 1, [1, 2], "more")
-
-    settle_last_legs(results, plan, lambda: NOW)
-
-    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == []
-    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
-
-
-def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan) -> None:
     """Of rows with one answer there is an example; the next forecast must not take a duplicate's price for a row's."""
     rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
     results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
 
     settled(results, plan, EndedBy.COMPLETE)
 
-    receipt = new_leg.legs(plan).receipt(1) or {}
+    receipt = results.receipts(plan)[1]
     assert receipt["duplicates"] == 1
     (group,) = receipt["groups"]  # type: ignore[misc]  # a document
     assert (group["outcome"], group["rows"], group["example"]) == ("accepted", 2, rows[0]["audio"])
@@ -293,24 +290,23 @@ def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan, 
 
 def test_a_run_goes_on_while_a_killed_leg_has_exchanges_to_publish(results: Results) -> None:
     """Though the leg of another partition counts all of its rows, and leaves none."""
-    plan = ended_runs.plan_of_run("20261120T120000Z_000aa", items=4, partitions=2)
+    plan = ended_runs.plan_of_run("20261120T130000Z_000bb", items=4, partitions=2)
     results.write_plan(plan)
-    first, second = legs_of(results.store, plan)
-    first.take(1)
-    second.take(2)
+    begin_leg(results, plan, 1)
+    begin_leg(results, plan, 2)
     write_journal(results, plan, 1, [0, 1])
     write_journal(results, plan, 2, [2, 3])
     let_holder_die(results, plan, 2)
     with pytest.raises(ResultsError, match="broke off"):
         LegParts(Results(BreakingStore(Path(results.store.url), 1)), plan, 2).close()
 
-    row = settle_leg(LegParts.found(results, plan, 1), first, EndedBy.COMPLETE, {})
+    row = settle_leg(LegParts.found(results, plan, 1), EndedBy.COMPLETE, {})
 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
-    assert list(unfinished_runs(results)) == [plan]
-    assert [leg.leg for leg in Latest(results).tail] == [1, 2]
+    assert plan in list(unfinished_runs(results))
+    assert [leg.leg for leg in Latest(results).tail if leg.plan == plan] == [1, 2]
     settle_last_legs(results, plan, lambda: NOW)
-    assert list(unfinished_runs(results)) == []
+    assert plan not in list(unfinished_runs(results))
     assert sorted(rows_of(results, plan, "exchanges"), key=str) == [0, 1, 2, 3]
 
 
