@@ -16,7 +16,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.runs import BegunLeg, OperationRecord, RunRecord
 from proofsweep.verify.commit import LegParts, finish_leg, settle_leg
 
-_ABANDONED_SECONDS = 3_600  # without a sign of life, by the clocks of two machines
+_ABANDONED_SECONDS = 3_600  # without a sign of life
 # Where a leg's facts have its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
 
@@ -26,9 +26,10 @@ def end_dead_legs(
 ) -> None:
     """End each open leg whose process is gone; whoever begins something does so, for all runs and operations.
 
-    What else of this machine is gone is known at once, and what has shown no sign of life for an hour is dead. Only
-    those that `run` has to wait for are watched for up to 30 s: its own legs, of one partition or of all, and those of
-    other runs of its catalog. What another process cannot end now, as its run's plan is damaged, stops nobody else.
+    A leg of another machine is watched for up to 30 s if `run` has to wait for it: its own legs, of one partition or of
+    all, and those of other runs of its catalog; or if it has shown no sign of life for an hour, by two clocks that may
+    differ. What of this machine is gone is known at once. A leg that cannot be ended now, as its run's plan is damaged,
+    stops nobody but those who wait for it.
     """
     runs = results.log.runs()
     records: list[RunRecord | OperationRecord] = [*runs.records.values(), *runs.operations.values()]
@@ -40,7 +41,8 @@ def end_dead_legs(
     def is_dead(other_leg: tuple[AnyRun, BegunLeg]) -> bool:
         legs = Legs(results, other_leg[0], clock)
         signs = legs.signs_of(other_leg[1])
-        return not signs.are_alive(legs.rest) if is_awaited(*other_leg) else _is_long_gone(signs)
+        may_be_dead = is_awaited(*other_leg) or _seems_gone(signs)
+        return may_be_dead and not signs.are_alive(legs.rest)
 
     are_dead = list(some_at_once(opened, is_dead, max(1, len(opened))))  # each may have to be waited for
     for (other, leg), was_dead in zip(opened, are_dead, strict=True):
@@ -57,7 +59,7 @@ def _is_awaited(other: AnyRun, leg: BegunLeg, run: AnyRun, partition: int | None
     return (other.environment, other.identity) == (run.environment, run.identity)
 
 
-def _is_long_gone(signs: Signs) -> bool:
+def _seems_gone(signs: Signs) -> bool:
     shown = signs.shown()
     return shown is None or shown.is_gone or (not shown.holder.is_here and shown.age_seconds > _ABANDONED_SECONDS)
 
@@ -67,7 +69,7 @@ def _end_dead_leg(results: Results, run: AnyRun, leg: BegunLeg) -> None:
         finish_leg(results, run, leg.leg)
         return
     facts = {name: fact for name, fact in leg.holder.facts.items() if name != BOUNDS}
-    parts = LegParts.found(results, run, leg.leg)
+    parts = LegParts.found(results, run, leg.leg, leg.holder.token)
     with suppress(RunIsActive):  # another process ended it meanwhile, or its own did
         settle_leg(parts, EndedBy(leg.ends_as or EndedBy.KILLED), facts, is_given_up=leg.is_given_up)
     log(LogEvent.LEG_TAKEN_OVER, run_id=run.run_id, leg=leg.leg)
