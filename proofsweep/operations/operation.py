@@ -18,7 +18,7 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Bounds, Operation, OperationKind
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
 from proofsweep.verify.budget import Budget
@@ -50,12 +50,14 @@ def said_counts(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
 class OperationLeg:
     """What a process does of an operation; safe to use from several threads."""
 
-    def __init__(self, operator: "Operator", operation: Operation, leg: int) -> None:
+    def __init__(self, operator: "Operator", operation: Operation, held: HeldLeg) -> None:
         service = operator.service
         self.operation, self.service = operation, service
         self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0)
         self.trail = Trail(
-            journal=Journal(operator.results, operation.run_id, leg, table=operation.table),
+            journal=Journal(
+                operator.results, operation.run_id, held.number, held.signs.holder.token, table=operation.table
+            ),
             budget=self.budget,
             unattributed=service.unattributed,
             environment=operation.environment,
@@ -143,7 +145,7 @@ class Operator:
         self.results.write_plan(operation)  # (2)
         end_dead_legs(self.results, utc_now, operation)
         held = Legs(self.results, operation).begin(facts)  # (3)
-        work = OperationLeg(self, operation, held.number)
+        work = OperationLeg(self, operation, held)
         parts = LegParts(self.results, operation, held.number, work.trail.journal)
         heartbeat = Heartbeat(
             held=held,

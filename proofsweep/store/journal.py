@@ -31,7 +31,7 @@ class Journal:
     results: Results
     run_id: str
     leg: int
-    # a random name of this process, part of its segments' names
+    # a random name, part of its segments' names: of a leg the token of its holder, so that who ends a dead one knows it
     writer: str = field(default_factory=lambda: f"{os.getpid()}_{secrets.token_hex(4)}")
     table: str = "verdicts"  # takes the finished rows
     _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
@@ -85,8 +85,9 @@ class Journal:
 
     def segments(self, table: str) -> list["Segment"]:
         """Return the segments of a table that this process has written and not forgotten."""
+        folder = layout.journal_folder(self.run_id, self.leg)
         with self._flushing:
-            return [Segment(self._name_of(table, number), self.writer, number) for number in self._written[table]]
+            return [segment_of(folder, table, self.writer, number) for number in self._written[table]]
 
     def forget(self, table: str, through: int) -> None:
         """Forget the segments of a table that parts have."""
@@ -94,16 +95,14 @@ class Journal:
             for number in [number for number in self._written[table] if number <= through]:
                 del self._written[table][number]
 
-    def _name_of(self, table: str, number: int) -> str:
-        return f"{layout.journal_folder(self.run_id, self.leg)}/{table}-{self.writer}-{number:06}.arrow"
-
     def _put_taken(self) -> None:
         while self._taken:
             table, number, rows = self._taken[0]
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as stream:
                 stream.write_table(rows)
-            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())
+            name = segment_of(layout.journal_folder(self.run_id, self.leg), table, self.writer, number).name
+            self.results.store.create(name, sink.getvalue().to_pybytes())
             self._written[table][number] = Extent(rows.num_rows, rows.nbytes)
             del self._taken[0]
 
@@ -131,6 +130,22 @@ class Segment:
     name: str
     writer: str
     number: int
+
+
+def segment_of(folder: str, table: str, writer: str, number: int) -> Segment:
+    return Segment(f"{folder}/{table}-{writer}-{number:06}.arrow", writer, number)
+
+
+def segments_of_writer(store: Store, folder: str, table: str, writer: str, after: int) -> list[Segment]:
+    """Return the segments of a writer behind a number, also those that a listing does not show yet.
+
+    A writer numbers its segments without a gap, and they are deleted from the first one on.
+    """
+    listed = (segment.number for segment in segments_of(store, folder, table) if segment.writer == writer)
+    last = max((after, *listed))
+    while store.read(segment_of(folder, table, writer, last + 1).name) is not None:
+        last += 1
+    return [segment_of(folder, table, writer, number) for number in range(after + 1, last + 1)]
 
 
 def read_journal(

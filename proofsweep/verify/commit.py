@@ -19,7 +19,14 @@ from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal
+from proofsweep.store.journal import (
+    FLUSH_SECONDS,
+    Journal,
+    Segment,
+    delete_journal,
+    read_journal,
+    segments_of_writer,
+)
 from proofsweep.store.log import EntryKind
 from proofsweep.store.objects import JSON_OBJECT, delete_all, json_bytes, read_required, sha256_hex
 from proofsweep.store.parts import SCHEMAS, Mark, Part, Results
@@ -110,18 +117,24 @@ class LegParts:
     it dead: the other finds its next number taken, and can publish nothing more.
     """
 
-    def __init__(self, results: Results, run: AnyRun, leg: int, journal: Journal | None = None) -> None:
-        """Take the journal of the leg's own process: what it has written it need not learn from a listing."""
+    def __init__(
+        self, results: Results, run: AnyRun, leg: int, journal: Journal | None = None, *, writer: str = ""
+    ) -> None:
+        """Take the journal of the leg's own process, or of a dead leg the writer of its journal.
+
+        So what they have written need not be learned from a listing, which may lag.
+        """
         self.parts: dict[str, list[Part]] = {run.table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
         self._created: list[Part] = []  # and not looked at again
         self.results, self.run, self.leg = results, run, leg
         self._folder, self._own = layout.journal_folder(run.run_id, leg), journal or Journal(results, run.run_id, leg)
+        self._writer = writer
 
     @classmethod
-    def found(cls, results: Results, run: AnyRun, leg: int) -> "LegParts":
-        """Return the parts that there are: of a leg whose process is gone."""
-        parts = cls(results, run, leg)
+    def found(cls, results: Results, run: AnyRun, leg: int, writer: str = "") -> "LegParts":
+        """Return the parts that there are: of a leg whose process is gone, and which was the writer of its journal."""
+        parts = cls(results, run, leg, writer=writer)
         parts._read()
         return parts
 
@@ -232,8 +245,10 @@ class LegParts:
 
         found: dict[Segment, pa.Table] = {}
         rows = size_bytes = 0
-        own = self._own.segments(table)
-        for segment, read in read_journal(self.results.store, self._folder, table, choice=is_left, known=own):
+        store, own = self.results.store, self._own.segments(table)
+        if self._writer:
+            own += segments_of_writer(store, self._folder, table, self._writer, had.get(self._writer, 0))
+        for segment, read in read_journal(store, self._folder, table, choice=is_left, known=own):
             if rows >= ROWS_PER_PART or size_bytes >= PART_BYTES:
                 return found, False
             found[segment] = read

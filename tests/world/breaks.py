@@ -111,13 +111,13 @@ BREAKS: Sequence[Break] = (
         name="what a flush could not write is lost",
         module="proofsweep.store.journal",
         old=(
-            "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())\n"
+            "            self.results.store.create(name, sink.getvalue().to_pybytes())\n"
             "            self._written[table][number] = Extent(rows.num_rows, rows.nbytes)\n"
             "            del self._taken[0]"
         ),
         new=(
             "            del self._taken[0]\n"
-            "            self.results.store.create(self._name_of(table, number), sink.getvalue().to_pybytes())\n"
+            "            self.results.store.create(name, sink.getvalue().to_pybytes())\n"
             "            self._written[table][number] = Extent(rows.num_rows, rows.nbytes)"
         ),
         level="store",
@@ -570,8 +570,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="segments are learned from a listing alone",
         module="proofsweep.verify.commit",
-        old="own = self._own.segments(table)",
-        new="own: list[Segment] = []",
+        old="store, own = self.results.store, self._own.segments(table)",
+        new="store, own = self.results.store, list[Segment]()",
         level="lag",
         seed=2,
         check="legs",

@@ -155,6 +155,28 @@ def journal_long_answers(results: Results, plan: Plan, numbers: range, writer: s
     journal.flush()
 
 
+class HidingStore(FolderStore):
+    """A bucket whose listings do not show a journal yet."""
+
+    def names(self, folder: str) -> list[str]:
+        return [] if "/journal/" in folder else super().names(folder)
+
+
+def test_what_no_listing_shows_of_a_dead_leg_is_published(results: Results, plan: Plan, held: HeldLeg) -> None:
+    """The log says whose journal it is, and its segments are asked for by their numbers."""
+    journal = Journal(results, plan.run_id, 1, held.signs.holder.token)
+    for number in range(3):
+        journal.add(
+            verdict(plan, 1, number), [exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=number)]
+        )
+        journal.flush()
+    let_holder_die(results, plan, 1)
+
+    settle_last_legs(Results(HidingStore(Path(results.store.url))), plan, lambda: NOW)
+
+    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 1, 2]
+
+
 def test_long_answers_of_a_dead_leg_are_in_several_parts(results: Results, plan: Plan) -> None:
     """The service may answer each file with 2 MiB: no part takes more memory than others, and the last one closes."""
     journal_long_answers(results, plan, range(5))
