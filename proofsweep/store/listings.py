@@ -17,7 +17,7 @@ from proofsweep.store.runs import RunRecord
 
 _OBJECT_ROWS = 100_000  # items in one object
 _ROWS_AT_ONCE = 1_000  # items that are encoded at once
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 _NAMED = pa.schema([ITEMS.field(name) for name in ("item_id", "relative_path")])
 GONE = pa.schema([pa.field("item_id", pa.string(), nullable=False)])

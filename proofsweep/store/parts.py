@@ -82,6 +82,7 @@ class Pruning:
 PRUNING = TypeAdapter(Pruning)
 
 
+_ZSTD_ROWS = 1_000  # of fewer, to set zstd up for each column takes longer than all else, and saves nothing
 _ITEMS_AT_ONCE = 500  # planned items that are made of an object at once: some 3 KB each while they are made
 
 
@@ -263,7 +264,7 @@ def _schema(table: str, columns: list[str] | None) -> pa.Schema:
 
 def parquet_of(table: pa.Table) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
+    pq.write_table(table, buffer, compression="zstd" if table.num_rows >= _ZSTD_ROWS else "snappy")
     return buffer.getvalue()
 
 

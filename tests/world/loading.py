@@ -16,7 +16,6 @@ from typing import Any
 
 import kernel
 import pyarrow as pa
-import pyarrow.parquet as pq
 import virtual_threads
 from bucket import Bucket
 from kernel import here
@@ -139,17 +138,6 @@ def _replace_queries() -> None:
     latest.OFFLINE["threads"] = 1
 
 
-def _replace_compression() -> None:
-    """Let the core write tables as they are: to compress and unpack tables of a few rows takes a tenth of a world."""
-    from proofsweep.store import journal, listings, parts
-
-    def write_table(table: pa.Table, file: Any, **named: Any) -> None:  # noqa: ANN401 - as in `pyarrow`
-        pq.write_table(table, file, **{**named, "compression": "none"})
-
-    journal._COMPRESSED = listings._COMPRESSED = pa.ipc.IpcWriteOptions()
-    parts.pq = types.SimpleNamespace(**{**vars(pq), "write_table": write_table})
-
-
 def _of_bucket(name: str) -> Any:  # noqa: ANN401 - a function of `obstore`
     def call(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - likewise
         return getattr(Surroundings.bucket, name)(*given, **named)
@@ -202,7 +190,6 @@ def load() -> None:
     _replace_certificates()
     _replace_network()
     _replace_store()
-    _replace_compression()
     _replace_queries()
     replace_disk()
     logging.getLogger(logs.LOGGER).handlers[:] = [_Story()]
