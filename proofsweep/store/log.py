@@ -69,7 +69,11 @@ class Log:
 
     def entries_after(self, number: int) -> Iterator[LogEntry]:
         """Yield the entries behind one, up to the first that is missing; no listing is asked."""
-        while (content := self._store.read(layout.log_name(number := number + 1))) is not None:
+        while True:
+            number += 1
+            content = self._store.read(layout.log_name(number))
+            if content is None:
+                return
             yield _entry_of(number, content)
 
     def entry(self, number: int) -> LogEntry:
