@@ -342,7 +342,7 @@ class Model:
         homes = [run for run in self.listings.values() if item in run.listed]
         if not homes:
             assert stands is not None
-            is_gone = stands.run.lists_whole
+            is_gone = stands.run.lists_whole and self.listings.get(stands.run.identity) is not None  # else nobody knows
             state = "moved" if item in moved else "gone" if is_gone else str(stands.row["outcome"])
             is_current = answer is not None and not is_gone
             identities = (stands.run.identity,)
