@@ -56,7 +56,7 @@ class OperationLeg:
         self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0)
         self.trail = Trail(
             journal=Journal(
-                operator.results, operation.run_id, held.number, held.signs.holder.token, table=operation.table
+                operator.results, operation.run_id, held.number, held.signs.holder.writer, table=operation.table
             ),
             budget=self.budget,
             unattributed=service.unattributed,

@@ -29,6 +29,11 @@ class Holder:
         return f"process {self.pid} on {self.host}"
 
     @property
+    def writer(self) -> str:
+        """Its name in the journal, so that who ends its leg when it is dead knows what it wrote."""
+        return f"{self.pid}_{self.token}"
+
+    @property
     def is_here(self) -> bool:
         return self.machine == _this_machine()
 

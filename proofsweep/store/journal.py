@@ -31,7 +31,7 @@ class Journal:
     results: Results
     run_id: str
     leg: int
-    # a random name, part of its segments' names: of a leg the token of its holder, so that who ends a dead one knows it
+    # a random name, part of its segments' names: of a leg that of its holder
     writer: str = field(default_factory=lambda: f"{os.getpid()}_{secrets.token_hex(4)}")
     table: str = "verdicts"  # takes the finished rows
     _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))

@@ -195,7 +195,7 @@ class Leg:
         partition, is_ingest = plan.partition_of_leg(number), plan.catalog_kind == INGEST
         root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
         self.completed = CompletedRows(results, plan, partition)
-        journal = Journal(results, plan.run_id, number, held.signs.holder.token)
+        journal = Journal(results, plan.run_id, number, held.signs.holder.writer)
         self.parts = LegParts(results, plan, number, journal)
         self.budget = Budget(bounds, service.partner.for_probes(), service.stop, utc_now, QUOTA_PROBE_SECONDS)
         self.trail = AuditTrail(

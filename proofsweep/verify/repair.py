@@ -69,7 +69,7 @@ def _end_dead_leg(results: Results, run: AnyRun, leg: BegunLeg) -> None:
         finish_leg(results, run, leg.leg)
         return
     facts = {name: fact for name, fact in leg.holder.facts.items() if name != BOUNDS}
-    parts = LegParts.found(results, run, leg.leg, leg.holder.token)
+    parts = LegParts.found(results, run, leg.leg, leg.holder.writer)
     with suppress(RunIsActive):  # another process ended it meanwhile, or its own did
         settle_leg(parts, EndedBy(leg.ends_as or EndedBy.KILLED), facts, is_given_up=leg.is_given_up)
     log(LogEvent.LEG_TAKEN_OVER, run_id=run.run_id, leg=leg.leg)

@@ -164,7 +164,7 @@ class HidingStore(FolderStore):
 
 def test_what_no_listing_shows_of_a_dead_leg_is_published(results: Results, plan: Plan, held: HeldLeg) -> None:
     """The log says whose journal it is, and its segments are asked for by their numbers."""
-    journal = Journal(results, plan.run_id, 1, held.signs.holder.token)
+    journal = Journal(results, plan.run_id, 1, held.signs.holder.writer)
     for number in range(3):
         journal.add(
             verdict(plan, 1, number), [exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=number)]
