@@ -1,9 +1,9 @@
 """The service's clock, as one process knows it: so what several machines write down has one order.
 
-Each answer has a `Date`, in whole seconds. The service wrote it after the request was sent and before the answer was
-read; so each exchange bounds the difference of its clock to this process's monotonic one, and all of them together
-leave a second or less (as Cristian's algorithm and NTP do). Where they allow this machine's own clock, it counts: so
-processes of a machine, and machines whose clocks are right, order what happens within a second.
+Each answer has a `Date`, in whole seconds. The service wrote it before the answer was read; so the difference of its
+clock to this process's monotonic one is no less than any exchange shows, and little more than the most that one shows.
+Where it can be that this machine's own clock is right, that counts: so processes of a machine, and machines whose
+clocks are right, order what happens within a second.
 """
 
 import math
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from proofsweep.config.threads import Lock, monotonic, utc_now
+from proofsweep.domain.exchanges import DATE_AGE
 
-_DATE_SECONDS = 2.0  # how old a `Date` may be when it is sent: a whole second, which some servers read once a second
 _ASTRAY_SECONDS = 5.0  # bounds that contradict each other by more: this machine slept, or its clock was stopped
 
 
@@ -40,12 +40,12 @@ class ServiceClock:
         own = self._own().timestamp() - monotonic()
         with self._lock:
             is_allowed = self._low <= own <= self._high
-            offset = own if is_allowed else (self._low + self._high) / 2
+            offset = own if is_allowed else self._low
         return datetime.fromtimestamp(moment + offset, UTC)
 
     def note(self, date: datetime, sent_at: float, received_at: float) -> None:
         """Take the `Date` of an answer, and the moments between which it was written."""
-        low, high = date.timestamp() - received_at, date.timestamp() + _DATE_SECONDS - sent_at
+        low, high = date.timestamp() - received_at, (date + DATE_AGE).timestamp() - sent_at
         with self._lock:
             if low - self._high > _ASTRAY_SECONDS or self._low - high > _ASTRAY_SECONDS:
                 self._low, self._high = low, high

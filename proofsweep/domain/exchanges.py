@@ -18,6 +18,7 @@ CONTRACT_VERSION = "2.4.2"
 SLOT_BYTES = 65 * 1024 * 1024  # contract, Limits: 65 MiB per verification slot
 USAGE_DAYS = range(1, 91)  # contract, Limits: the days that GET /partner/usage may be asked for
 IDEMPOTENCY_KEY_LENGTH = range(16, 129)  # contract, Limits: in characters
+DATE_AGE = timedelta(seconds=5)  # a `Date` says whole seconds, and a busy server may read its clock late
 CALLS_PER_ITEM = 2  # contract, Core flow: POST /uploads and POST /verify; the slot's form POST has no key
 
 _MAX_WAIT_SECONDS = 10 * 365 * 86_400  # longest Retry-After that is believed

@@ -7,11 +7,11 @@ import json
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, assert_never
 
-from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import DATE_AGE, Call, Exchange
 from proofsweep.domain.items import Row, WorkItem, declared_from, declared_json, raw_bytes, utf8_text
 from proofsweep.domain.models import (
     HealthResponse,
@@ -38,7 +38,6 @@ _AS_JSON = ("grade", "interpretation", "embedded_credential")
 _OF_EXCHANGE = ("started_at", "elapsed_ms", "status", "error_code")
 _OF_HEADERS = ("retry_after_seconds", "rate_limit", "rate_remaining", "rate_reset", "partner_date", "sunset")
 _IDS = ("http_status", "uploads_request_id", "storage_request_id", "verify_request_id")
-_DATE_SECONDS = timedelta(seconds=1)  # a `Date` says no less
 _FLOW = (Call.UPLOADS, Call.SLOT, Call.VERIFY)
 
 
@@ -79,12 +78,12 @@ def row_of(finished: Finished, context: RowContext) -> Row:
 
 
 def _answered_at(finished: Finished) -> datetime:
-    """Return when the service gave a verdict: in the second that its `Date` names, and before the answer was read."""
+    """Return when the service gave a verdict: about when its `Date` says, and before the answer was read."""
     verify = _last_attempt(finished.exchanges)[2]
     if verify is None:
         return finished.finished_at
     date = verify.headers.partner_date
-    return verify.ended_at if date is None else max(date, min(verify.ended_at, date + _DATE_SECONDS))
+    return verify.ended_at if date is None else max(date, min(verify.ended_at, date + DATE_AGE))
 
 
 def _item_cells(item: WorkItem) -> Row:

@@ -57,7 +57,7 @@ def test_some_answers_tell_it_to_half_a_second() -> None:
     assert error_of(clock, 40.0) < 0.6
 
 
-def test_machines_of_the_service_whose_clocks_differ_are_met_in_the_middle() -> None:
+def test_of_machines_of_the_service_whose_clocks_differ_one_counts() -> None:
     clock = ServiceClock(lambda: OWN)
     for number in range(40):
         sent = number * 1.03
@@ -83,3 +83,11 @@ def test_this_machine_s_clock_counts_within_the_second_that_answers_leave(now: l
     now[0] = 1.3
 
     assert early.at(1.0) < late.at(1.05) < early.at(1.1) < late.at(1.2)
+
+
+def test_a_busy_server_whose_date_is_late_leaves_this_machine_s_clock_as_it_is(now: list[float]) -> None:
+    clock = ServiceClock(lambda: TRUE + timedelta(seconds=now[0]))
+    now[0] = 30.0
+    note(clock, 29.9, 29.95, 30.0, ahead=-3.5)
+
+    assert clock() == TRUE + timedelta(seconds=30)
