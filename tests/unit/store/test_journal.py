@@ -8,7 +8,15 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.journal import SEGMENT_BYTES, CompletedRows, Journal, unpublished
+from proofsweep.store.journal import (
+    SEGMENT_BYTES,
+    CompletedRows,
+    Journal,
+    read_journal,
+    segment_of,
+    segments_of_writer,
+    unpublished,
+)
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Mark, Results
 from proofsweep.store.rows import exchange_row
@@ -57,6 +65,23 @@ def test_long_answers_are_cut_into_several_segments(results: Results) -> None:
     assert [table["manifest_row"].to_pylist() for table in tables] == [[0, 1], [2], [3, 4]]
     assert journal.waiting("verdicts").rows == 5
     assert max(table.nbytes for table in tables) <= SEGMENT_BYTES
+
+
+def test_the_millionth_segment_comes_after_those_before_it(results: Results) -> None:
+    """Its number has a digit more, so its name sorts before theirs: after eleven days of one flush a second."""
+    journal = Journal(results, PLAN.run_id, 1, "w")
+    journal.add(verdict(0), [])
+    journal.flush()
+    folder = layout.journal_folder(PLAN.run_id, 1)
+    first = results.store.read(segment_of(folder, "verdicts", "w", 1).name)
+    assert first is not None
+    late = [segment_of(folder, "verdicts", "w", number) for number in (999_999, 1_000_000)]
+    for segment in late:
+        results.store.create(segment.name, first)
+
+    numbers = [segment.number for segment, _ in read_journal(results.store, folder, "verdicts")]
+    assert numbers == [1, 999_999, 1_000_000]
+    assert segments_of_writer(results.store, folder, "verdicts", "w", after=999_999) == late[1:]
 
 
 def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
