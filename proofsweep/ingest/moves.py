@@ -1,14 +1,15 @@
 """Move files by their verdicts, one by one or a delivery as a whole: copy, read the copy back, and only then remove."""
 
 import hashlib
+import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from proofsweep.config.locations import is_within, one_line
+from proofsweep.config.locations import is_bucket, is_within, one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
@@ -73,6 +74,12 @@ class Disposal:
     moves: Moves
     watched: str
     targets: Mapping[Disposition, str]  # where its files go; those without a target stay
+    mounts: Mapping[str, str] = field(default_factory=dict)  # of these places when the pass began
+
+    def from_now_on(self) -> Self:
+        """Return the same for one pass: it moves nothing while another disk lies at a place than lies there now."""
+        places = (self.watched, *self.targets.values())
+        return replace(self, mounts={place: mount_of(place) for place in places})
 
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
@@ -137,7 +144,8 @@ class Disposal:
             copied = list(some_at_once(move.files[:-1], partial(self._copied, move), AT_ONCE))
             copied.append(self._copied(move, move.files[-1]))
         except (NameTaken, SourceError) as error:
-            is_of_source = isinstance(error, SourceError) and error.reason in _GONE
+            is_gone = isinstance(error, SourceError) and error.reason in _GONE
+            is_of_source = is_gone and not self._is_away(self.watched)
             disposition = Disposition.GONE if is_of_source and move.folder is None else Disposition.LEFT
             goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
             is_half = not self._undo(move)
@@ -150,8 +158,8 @@ class Disposal:
         if not any(each.is_there for each in copied):
             return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * len(move.items)
         try:
-            self._remove(copied[-1])
-            list(some_at_once(copied[:-1], self._remove, AT_ONCE))
+            self._remove(move, copied[-1])
+            list(some_at_once(copied[:-1], partial(self._remove, move), AT_ONCE))
         except SourceError as error:
             detail = f"It was copied, but not removed. {error.message}"
             return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * len(move.items)
@@ -211,8 +219,22 @@ class Disposal:
         setting = "accepted" if disposition is Disposition.ACCEPTED else "quarantine"
         return f" It should go to {one_line(self.targets[disposition])} (ingest.{setting})."
 
+    def _is_away(self, place: str) -> bool:
+        """Whether another disk lies at a place than when the pass began, or nothing where files were found."""
+        if place in self.mounts and mount_of(place) != self.mounts[place]:
+            return True
+        return place == self.watched and not is_bucket(place) and not posixpath.isdir(place)
+
+    def _refuse_away(self, move: Move) -> None:
+        """Raise SourceError if a place of a move is away: a copy would fill the disk below, a file there look gone."""
+        for place in (self.watched, self.targets.get(move.disposition, self.watched)):
+            if self._is_away(place):
+                away = f"{one_line(place)} is away: see whether its share is mounted."
+                raise SourceError(away, reason=Reason.SOURCE_UNAVAILABLE)
+
     def _copied(self, move: Move, file: FileMove) -> _CopiedFile:
         try:
+            self._refuse_away(move)
             return _CopiedFile(file, self.moves.copy(file.source, file.target, file.sha256))
         except (NameTaken, SourceError) as error:
             if move.folder is None:
@@ -225,7 +247,8 @@ class Disposal:
             error.message = f"{utf8_text(posixpath.basename(file.source))}: {error.message}"
             raise
 
-    def _remove(self, copied: _CopiedFile) -> None:
+    def _remove(self, move: Move, copied: _CopiedFile) -> None:
+        self._refuse_away(move)
         if copied.facts is not None:
             self.moves.remove(copied.file.source, copied.facts)
 
@@ -243,6 +266,7 @@ class Disposal:
         deleted.
         """
         try:
+            self._refuse_away(move)
             last = move.files[-1]
             self.moves.clear(last.target)
             if self.moves.digest(last.target) == last.sha256 and (move.folder is None or last.owns):
@@ -253,6 +277,14 @@ class Disposal:
         except SourceError:
             return False
         return True
+
+
+def mount_of(location: str) -> str:
+    """Return the mount point of a place of this machine, which may not be there yet; empty for a bucket."""
+    path = "" if is_bucket(location) else os.path.realpath(location)
+    while path and not posixpath.ismount(path):
+        path = posixpath.dirname(path)
+    return path
 
 
 def _stays(detail: str | None = None) -> DisposalResult:

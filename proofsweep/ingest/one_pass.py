@@ -4,7 +4,6 @@
 """
 
 import os
-import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
-from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, UsageError
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, RunMustStop, SourceError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.folder import ReadyFiles, Scan, waiting_row
-from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.moves import Disposal, mount_of
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, Disposition, PastAnswer, answer_of
 from proofsweep.ingest.state import FolderState, IngestContext, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
@@ -111,11 +111,16 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
         CatalogError: the location cannot be watched.
         ConfigError: the files would be moved to where they are found again.
         RunIsActive: another process watches it.
+        RunMustStop: it was watched before, or is there, and cannot be listed now.
         ResultsError: the results store cannot be used.
     """
     path = path_of(location, str(Path.cwd())).rstrip("/")
-    if not is_bucket(path) and not posixpath.isdir(path):
+    store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
+    lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
+    error = _listing_error(path)
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not lease.last():
         raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
+    _refuse_unlisted(path, error)
     accepted = _target(context.settings.accepted, path, "ingest.accepted")
     quarantine = _target(context.settings.quarantine, path, "ingest.quarantine")
     if accepted is not None and accepted == quarantine:
@@ -123,8 +128,6 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     targets = {Disposition.ACCEPTED: accepted, Disposition.QUARANTINED: quarantine}
     wanted = {disposition: target for disposition, target in targets.items() if target is not None}
     disposal = Disposal(moves=Moves(Files()), watched=path, targets=wanted)
-    store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
-    lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
     _refuse_unmounted(disposal, lease)
     facts: Row = {"environment": context.environment, "folder": path, "mounts": _mounts_of(disposal)}
     with sole_process(lease, facts) as term:
@@ -145,10 +148,25 @@ class WatchedFolder:
         return self.disposal.watched
 
     def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over, CatalogError if a share is away."""
+        """Raise RunIsActive if another process has taken the folder over, RunMustStop if a share is away."""
         if self.term.is_lost():
             raise self.term.lost_error()
+        _refuse_unlisted(self.path, _listing_error(self.path))
         _refuse_unmounted(self.disposal, self.lease)
+
+    @contextmanager
+    def away_is_outage(self) -> Iterator[None]:
+        """Raise RunMustStop in the place of an error that says that the folder cannot be read now.
+
+        It was there when the watch began: whatever fails then may be over at the next pass, also before the first file.
+        """
+        try:
+            yield
+        except (CatalogError, SourceError) as error:
+            if isinstance(error, CatalogError) and error.catalog is None:  # it may be read, and is no folder to watch
+                raise
+            words = error.message if isinstance(error, CatalogError) else f"{one_line(self.path)}: {error.message}"
+            raise _away(self.path, words.rstrip(".")) from error
 
     def one_pass(self) -> "IngestPass":
         return IngestPass(self)
@@ -163,23 +181,31 @@ class WatchedFolder:
 class IngestPass:
     def __init__(self, folder: WatchedFolder) -> None:
         self.folder, self.context = folder, folder.context
+        self.disposal = folder.disposal.from_now_on()
         self.state, self.report = FolderState.load(folder.lease.store, folder.lease.name), PassReport()
-        self.records = Records(self.context, self.state, folder.disposal, self.report.not_moved)
+        self.records = Records(self.context, self.state, self.disposal, self.report.not_moved)
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
+
+        Raises:
+            RunIsActive: another process works on this folder, or on a run of it.
+            RunMustStop: the folder or a target is away.
+            CatalogError, ConfigError, ResultsError: the pass cannot go on.
+        """
+        with self.folder.away_is_outage():
+            yield from self._runs()
+
+    def _runs(self) -> Iterator[str]:
+        """Make the pass.
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) scan the folder, (4) move what was answered
         before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it. A run of which rows
         remain ends the pass, as a request to stop does: the next one takes it up. One whose rows are in doubt comes
         last, and holds nothing up but its own files.
-
-        Raises:
-            RunIsActive: another process works on this folder, or on a run of it.
-            CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
         self.folder.refuse_if_lost()
-        disposal = self.folder.disposal
+        disposal = self.disposal
         if disposal.targets:
             for folder, why in disposal.moves.put_back(disposal.watched).items():  # (1)
                 self.report.not_moved[folder] = {"audio": utf8_text(folder), "detail": why}
@@ -255,7 +281,7 @@ class IngestPass:
         return scan
 
     def _scanned(self) -> Scan:
-        scan = Scan(self.context, self.folder.disposal, self.context.clock())
+        scan = Scan(self.context, self.disposal, self.context.clock())
         with suppress(EmptyCatalog):
             catalog = self.folder.catalog()
             try:
@@ -276,7 +302,7 @@ class IngestPass:
     def _close_batches(self, scan: Scan) -> None:
         for batch in (batch for batch in scan.batches if batch.is_answered):
             answered = [(scan.item_of(each), each.answer) for each in batch.moved_rows if each.answer is not None]
-            rows = self.records.of_batch(self.folder.disposal.chosen_for_batch(batch, answered), answered)
+            rows = self.records.of_batch(self.disposal.chosen_for_batch(batch, answered), answered)
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
 
@@ -300,26 +326,41 @@ def _waiting_for_others(catalog: Catalog) -> list[Row]:
     return waiting + [waiting_row(each, Cause.UNFINISHED) for each in catalog.unfinished]
 
 
+def _away(watched: str, because: str) -> RunMustStop:
+    message = f"{because}: is it mounted?"
+    return RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=utf8_text(watched))
+
+
+def _listing_error(path: str) -> OSError | None:
+    """Return why a folder of this machine cannot be listed; None if it can."""
+    if is_bucket(path):
+        return None
+    try:
+        with os.scandir(path) as entries:
+            next(entries, None)  # some shares that are away fail only here
+    except OSError as error:
+        return error
+    return None
+
+
+def _refuse_unlisted(path: str, error: OSError | None) -> None:
+    if error is not None:
+        raise _away(path, f"{one_line(path)}: the folder cannot be listed ({error.strerror})") from error
+
+
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
-    """Raise CatalogError if a share was mounted before, and only the empty folder below it is left."""
+    """Raise RunMustStop if a share was mounted before, and only the empty folder below it is left."""
     holder = lease.holder(lease.last())
     before = None if holder is None else holder.facts.get("mounts")
     for location, mount in _mounts_of(disposal).items():
         was_deeper = isinstance(before, dict) and len(before.get(location, "")) > len(mount)
         if was_deeper and not Files().in_folder(location):
-            away = f"{one_line(location)}: the folder is empty, and no share is mounted"
-            raise CatalogError(away, catalog=utf8_text(disposal.watched))
+            raise _away(disposal.watched, f"{one_line(location)}: the folder is empty, and a share was mounted there")
 
 
 def _mounts_of(disposal: Disposal) -> dict[str, str]:
     """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
-    mounts: dict[str, str] = {}
-    for location in (disposal.watched, *disposal.targets.values()):
-        path = "" if is_bucket(location) else os.path.realpath(location)
-        while path and not posixpath.ismount(path):
-            path = posixpath.dirname(path)
-        mounts[location] = path
-    return mounts
+    return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:

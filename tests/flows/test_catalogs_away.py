@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ..servers.alert_receivers import Webhook
-from ..worlds.command_world import mounted_disk
+from ..worlds import command_world
+from ..worlds.command_world import mount_dead_share, mounted_disk
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 AWAY = ["proofsweep: the catalog cannot be read (sandbox)"]
@@ -110,6 +111,26 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
     assert (state.type.value, state.name) == ("FAILED", "Outage")
     assert (told, hook.titles) == (AWAY, AWAY * 2)
     assert "Flow `check-ingest`" in hook.posts[0][1]["message"]
+
+
+@pytest.mark.parametrize(
+    ("take_away", "give_back"), [(unmount, mount), (mount_dead_share, command_world.unmount)], ids=["gone", "fails"]
+)
+def test_a_watched_folder_is_away_before_its_first_file_too(
+    world: SandboxWorld, hook: Webhook, take_away: Callable[[Path], None], give_back: Callable[[Path], None]
+) -> None:
+    """Whether its name is gone, or its server answers nothing: the watch goes on, and one alert tells of it."""
+    drop = world.folder / "drop"
+    drop.mkdir()
+    watch(world, drop, lambda: take_away(drop), "is it mounted?", lambda: give_back(drop))
+    told = list(hook.titles)
+    take_away(drop)
+    codes = [world.run("ingest", str(drop))]
+    give_back(drop)
+    codes += [world.run("ingest", str(drop))]
+
+    assert codes == [8, 0]
+    assert (told, hook.titles) == (AWAY, AWAY * 2)
 
 
 def test_a_watch_goes_on_when_the_results_store_is_back(world: SandboxWorld) -> None:

@@ -1,5 +1,6 @@
 """What all worlds share: one test's folder, its commands, and the tables that they write."""
 
+import ctypes
 import io
 import json
 import os
@@ -105,7 +106,23 @@ def mounted_disk(place: Path, size: str = "4m") -> Iterator[Path]:
     try:
         yield place
     finally:
-        subprocess.run(["umount", "--lazy", place], check=True)
+        unmount(place)
+
+
+def mount_dead_share(place: Path) -> None:
+    """Mount a file system whose server is gone: whatever is asked there fails with ENOTCONN."""
+    server = os.open("/dev/fuse", os.O_RDWR) if os.access("/dev/fuse", os.W_OK) else None
+    if server is None:
+        pytest.skip("needs the device of file systems in user space")
+    options = f"fd={server},rootmode=40000,user_id=0,group_id=0"
+    failed = ctypes.CDLL(None).mount(b"gone", os.fsencode(place), b"fuse", 0, options.encode())
+    os.close(server)
+    if failed:
+        pytest.skip("needs the right to mount a file system")
+
+
+def unmount(place: Path) -> None:
+    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def said(*arguments: str) -> str:

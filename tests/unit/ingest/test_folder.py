@@ -1,15 +1,19 @@
 """A watched folder: one process watches it, and sees what is complete and what is waited for."""
 
+import errno
+import os
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.items import ManifestRow
 from proofsweep.ingest import folder
 from proofsweep.ingest.folder import Scan
@@ -168,10 +172,10 @@ def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: py
     with opened(watched, accepted="archive/ok") as first:
         assert list(first.one_pass().runs()) == []
         mounted.clear()
-        with pytest.raises(CatalogError, match="is empty, and no share is mounted"):
+        with pytest.raises(RunMustStop, match="is empty, and a share was mounted there: is it mounted"):
             next(first.one_pass().runs(), None)
     (watched.root / "archive/ok").rmdir()
-    with pytest.raises(CatalogError, match="is empty, and no share is mounted"), opened(watched):
+    with pytest.raises(RunMustStop, match="is empty, and a share was mounted there: is it mounted"), opened(watched):
         pass
 
     mounted.add(str(watched.root / share))
@@ -181,6 +185,51 @@ def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: py
     (watched.root / "in/a.txt").write_text("there")
     with opened(watched, accepted="elsewhere") as first:
         assert list(first.one_pass().runs()) == []
+
+
+def fail_to_list(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def fail(path: str = ".") -> NoReturn:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(os, "scandir", fail)
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.ENOTCONN, errno.ESTALE, errno.EIO, errno.EACCES, errno.EMFILE])
+def test_a_watched_folder_that_cannot_be_listed_is_an_outage(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Also before its first file; a watch that begins while it is away says the same."""
+    with opened(watched) as first:
+        with monkeypatch.context() as patch:
+            fail_to_list(patch, number)
+            with pytest.raises(RunMustStop, match="cannot be listed") as stop:
+                next(first.one_pass().runs(), None)
+        watched.deliver("a.wav")
+        runs = list(map(watched.play_leg, first.one_pass().runs()))
+    fail_to_list(monkeypatch, number)
+    with pytest.raises(RunMustStop, match="is it mounted"), opened(watched):
+        pass
+
+    assert (stop.value.ended_by, stop.value.catalog, len(runs)) == (EndedBy.BREAKER, str(watched.folder), 1)
+
+
+def test_a_folder_that_goes_away_while_it_is_scanned_is_an_outage(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the scan has seen until then changes nothing of what passes remember."""
+    watched.deliver("a.wav")
+    one = watched.new_pass()
+    list(map(watched.play_leg, one.runs()))
+    watched.deliver("b.wav")
+
+    def go_away(*_: object) -> NoReturn:
+        raise CatalogError("in: cannot be listed. It is away.", catalog="in")
+
+    monkeypatch.setattr(Scan, "read", go_away)
+    with pytest.raises(RunMustStop, match=r"It is away: is it mounted\?"):
+        list(watched.new_pass().runs())
+
+    assert watched.state == one.state
 
 
 @pytest.mark.parametrize("target", ["in/ok", "in", "."])

@@ -1,6 +1,7 @@
 """Verified files are moved by their verdicts, one by one or a delivery as a whole; none is lost or overwritten."""
 
 import hashlib
+import posixpath
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +53,39 @@ def place(disposal: Disposal, file: Verified) -> DisposalResult:
 
 def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("away", ["in", "ok"])
+def test_nothing_is_moved_from_or_to_a_share_that_went_away_in_the_pass(
+    disposal: Disposal, pair: Verified, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, away: str
+) -> None:
+    """No folder is made below its mount point, and no file is called gone; the next pass goes on."""
+    mounted = {str(tmp_path / away)}
+    monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
+    chosen = disposal.chosen(pair.item, pair.answer)
+    assert isinstance(chosen, Move)
+    of_pass = disposal.from_now_on()
+    mounted.clear()
+    if away == "in":
+        (tmp_path / "in").rename(tmp_path / "share")
+        (tmp_path / "in").mkdir()
+    before = files_in(tmp_path)
+
+    result = of_pass.moved(chosen)[0]
+
+    assert (result.disposition, result.is_half) == (Disposition.LEFT, True)
+    assert f"{away} is away: see whether its share is mounted." in str(result.detail)
+    assert (files_in(tmp_path), (tmp_path / "ok").exists()) == (before, False)
+
+
+def test_a_file_of_a_watched_folder_that_vanished_is_not_gone(
+    disposal: Disposal, pair: Verified, tmp_path: Path
+) -> None:
+    chosen = disposal.chosen(pair.item, pair.answer)
+    assert isinstance(chosen, Move)
+    (tmp_path / "in").rename(tmp_path / "share")
+
+    assert disposal.moved(chosen)[0].disposition is Disposition.LEFT
 
 
 UNKNOWN_BYTES = "The digest of what was verified is not known."
