@@ -25,7 +25,7 @@ _BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")
 _APART = {Reason.TEST_MESSAGE, Reason.WITHDRAWN}  # rows that nobody waits for, takes or moves
 _NOT_THERE = {
     *(Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED),
-    *(Reason.UNFINISHED, Reason.STAND_IN),
+    *(Reason.UNFINISHED, Reason.STAND_IN, Reason.SOURCE_UNAVAILABLE),
 }
 
 

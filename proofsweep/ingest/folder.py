@@ -76,6 +76,9 @@ class Scan:
             for item_id, row in found
             if listed.setdefault(item_id, row) is not row
         ]
+        if any(row.refused is not None and row.refused.reason is Reason.UNREADABLE_FOLDER for row in listed.values()):
+            # Nothing is known of the files in it: what waits there goes on waiting when the folder can be read again.
+            self.sightings = {item_id: each for item_id, each in before.items() if item_id not in listed}
         verdicts = answers_of(listed)
         for item_id, row in listed.items():
             sighting = self.sightings[item_id] = sighted(before.get(item_id), row, self.now)
@@ -145,8 +148,9 @@ class Scan:
             yield row
 
     def _is_complete(self, row: ManifestRow) -> bool:
-        if row.refused is not None:
-            return True  # such as a link that leads out, which is never opened
+        """Whether nothing of a file is to be expected. What cannot be read now may be half of a pair, so it waits."""
+        if row.refused is not None:  # such as a link that leads out, which is never opened
+            return row.refused.reason is not Reason.SOURCE_UNAVAILABLE
         facts = (row.audio_facts, row.sidecar_facts)
         if any(isinstance(each, FileFacts) and each.size_bytes == 0 for each in facts):
             return False
@@ -154,7 +158,7 @@ class Scan:
             with open_audio(row.audio or "") as audio:
                 return not audio.is_cut_short() and (row.sidecar is not None or not audio.needs_sidecar())
         except SourceError:
-            return True  # its row will say why
+            return False  # once it has waited for so long, its row will say why
 
 
 def waiting_row(file: str | None, why: str, detail: str | None = None) -> Row:

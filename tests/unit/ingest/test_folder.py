@@ -20,6 +20,7 @@ from proofsweep.ingest.folder import Scan
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
+from proofsweep.sources.files import Files
 from proofsweep.store import layout
 from proofsweep.store.holder import this_process
 from proofsweep.store.objects import json_bytes
@@ -83,6 +84,58 @@ def test_a_file_that_may_not_be_sent_is_not_opened(watched: Watched, monkeypatch
     monkeypatch.delattr(folder, "open_audio")
 
     assert scan(one, first, seconds=10).decisions == {Decision.TAKE: 1}
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+def test_a_file_that_cannot_be_read_while_it_is_scanned_is_not_complete(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """It may be half of a pair, and readable when its turn comes: then it would be sent without its sidecar."""
+    watched.deliver("a.wav", WAV + bytes(8))
+    watched.settings = watched.settings.model_copy(update={"pair_seconds": 900})
+    one = watched.new_pass()
+    first = scan(one)
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", fail)
+        of_open = scan(one, first, seconds=10).decisions
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "_stat", fail)
+        without_facts = scan(one, first, seconds=10)
+        of_facts = scan(one, without_facts, seconds=20).decisions
+
+    assert of_open == {Decision.INCOMPLETE: 1}
+    assert of_facts == {Decision.TAKE if number == errno.EACCES else Decision.INCOMPLETE: 1}
+    assert scan(one, first, seconds=20).decisions == {Decision.INCOMPLETE: 1}
+    assert scan(one, first, seconds=900).decisions == {Decision.TAKE: 1}
+
+
+def test_what_waits_in_a_folder_that_cannot_be_read_goes_on_waiting(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scan concludes nothing of what it could not list."""
+    watched.deliver("acme/a.wav")
+    watched.deliver("b.wav")
+    one = watched.new_pass()
+    first = scan(one)
+    list_entries = os.scandir
+
+    def fail_in_acme(path: str = ".") -> Iterator[os.DirEntry[str]]:
+        if path.endswith("acme"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return list_entries(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", fail_in_acme)
+        second = scan(one, first, seconds=5)
+    (watched.folder / "b.wav").unlink()
+    third = scan(one, second, seconds=10)
+
+    assert {*first.sightings} < {*second.sightings}
+    assert (third.decisions, {*third.sightings} < {*first.sightings}) == ({Decision.TAKE: 1}, True)
 
 
 class _Twins(PartOfCatalog):
