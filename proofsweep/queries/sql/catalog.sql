@@ -1,7 +1,8 @@
 -- One row for each item of the newest whole listing of each catalog: its newest answer, or why there is none; and one for
 -- each item that was answered and is listed no more. What a pass over a watched folder took is never gone: passes move
 -- files; nor is what lies in a folder that could not be read. Of a catalog that is retired nothing is here, but for what
--- another one lists. The newest tags that were given stay.
+-- another one lists. The newest tags that were given stay. Audio and sidecar are where the newest listing or a later run
+-- found them.
 WITH every_listed AS NOT MATERIALIZED (
     SELECT
         environment, identity, catalog, run_id, manifest_row, item_id, audio, sidecar, audio_bytes, audio_version,
@@ -143,6 +144,8 @@ judged AS NOT MATERIALIZED (
                 AND audio_version IS DISTINCT FROM listed_audio_version THEN 'not_sent'
             ELSE coalesce(outcome, 'not_sent')
         END AS stands_as,
+        -- A catalog may lie elsewhere now, as after a mount moved: the newest listing knows where.
+        is_listed AND coalesce(run_id < listed_run_id, true) AS is_found_anew,
         CASE stands_as WHEN 'listed' THEN listed_reason WHEN 'not_sent' THEN NULL ELSE reason END AS shown_reason
     FROM known
 )
@@ -159,8 +162,8 @@ SELECT
     CASE WHEN stands_as IN ('rejected', 'failed', 'ineligible', 'listed') THEN coalesce(what_to_do, general_advice) END
         AS what_to_do,
     CASE stands_as WHEN 'listed' THEN listed_detail WHEN 'not_sent' THEN NULL ELSE detail END AS detail,
-    coalesce(audio, try(decode(listed_audio)), listed_audio::VARCHAR) AS audio,
-    CASE WHEN run_id IS NULL THEN coalesce(try(decode(listed_sidecar)), listed_sidecar::VARCHAR) ELSE sidecar END
+    CASE WHEN is_found_anew THEN coalesce(try(decode(listed_audio)), listed_audio::VARCHAR) ELSE audio END AS audio,
+    CASE WHEN is_found_anew THEN coalesce(try(decode(listed_sidecar)), listed_sidecar::VARCHAR) ELSE sidecar END
         AS sidecar,
     mode, coalesce(audio_bytes, listed_audio_bytes) AS audio_bytes, audio_sha256, shown_reason AS reason,
     CASE WHEN stands_as NOT IN ('listed', 'not_sent') THEN verdict END AS verdict,

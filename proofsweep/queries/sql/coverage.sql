@@ -2,17 +2,18 @@
 -- listing has it, and there once. An answer counts whichever run or catalog it came from. Answered is what was answered
 -- with the version of the file that is listed; covered is that, or ineligible, so that covered = files when nothing is
 -- left to do. Gone are items of the catalog that are listed no more; of moved ones the same bytes are listed elsewhere.
--- Passes over watched folders list no catalog, since each is a part. The oldest open reject is the oldest answer among
--- the files that are rejected now.
+-- What lies in a folder that could not be read is not listed, and counts as it stood. Passes over watched folders list no
+-- catalog, since each is a part. The oldest open reject is the oldest answer among the files that are rejected now.
 WITH items AS (
     SELECT
-        environment, unnest(identities) AS identity, state, listed_run_id IS NOT NULL AS is_listed, is_covered,
-        CASE WHEN is_listed THEN answered_at END AS answered_at
+        environment, unnest(identities) AS identity, state, state NOT IN ('gone', 'moved') AS is_there, is_covered,
+        CASE WHEN is_there THEN answered_at END AS answered_at
     FROM catalog
-    WHERE is_listed OR state IN ('gone', 'moved')  -- what a pass took is neither
+    WHERE listed_run_id IS NOT NULL  -- what a pass took is not listed, and not of the catalog any more
+        OR run_id NOT IN (SELECT run_id FROM store.plans WHERE catalog_kind = 'ingest')
 )
 SELECT
-    environment, listings.catalog, count(*) FILTER (is_listed) AS files,
+    environment, listings.catalog, count(*) FILTER (is_there) AS files,
     count(*) FILTER (is_covered AND state <> 'ineligible') AS answered, count(*) FILTER (is_covered) AS covered,
     count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,

@@ -167,7 +167,22 @@ def test_what_lies_in_a_folder_that_cannot_be_read_is_not_gone(results: Results)
     states = {"closed/": "ineligible", "closed/x.wav": "rejected", "open/x.wav": "gone", "clos/x.wav": "gone"}
     assert pairs(results) == states
     assert asked(results, "SELECT file FROM rejects ORDER BY ALL") == [("closed/",), ("closed/x.wav",)]
+    counts = "files, covered, rejected, ineligible, gone, need_attention"
+    assert asked(results, f"SELECT {counts} FROM coverage") == [(2, 2, 1, 1, 2, 2)]  # noqa: S608 - our own text
     assert asked(results, "SELECT item_id FROM store.gone ORDER BY ALL") == [("clos/x.wav",), ("open/x.wav",)]
+
+
+def test_a_file_lies_where_the_newest_listing_found_it(results: Results) -> None:
+    """As after its mount moved, although its answer is of the old place; one that was verified later lies there."""
+    places = {name: {"audio": f"/old/{name}", "sidecar": f"/old/{name}.sidecar"} for name in "ab"}
+    night(results, MONDAY, {name: ACCEPTED | CELLS[name] | place for name, place in places.items()})
+    new = {name: {"audio": f"/new/{name}", "sidecar": f"/new/{name}.sidecar"} for name in "ab"}
+    list_later(results, TUESDAY, *(item(name, sidecar_version=None, **new[name]) for name in "ab"))
+    night(results, WEDNESDAY, {"b": ACCEPTED | CELLS["b"] | {"audio": "/later/b"}}, catalog_kind="ingest")
+
+    found = asked(results, "SELECT audio, sidecar, is_current FROM catalog ORDER BY item_id")
+
+    assert found == [("/new/a", "/new/a.sidecar", True), ("/later/b", None, False)]
 
 
 def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results: Results) -> None:
