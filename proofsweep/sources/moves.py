@@ -204,7 +204,11 @@ def _put_back(aside: Path, path: Path) -> None:
     except FileExistsError:
         aside.unlink()
     except OSError:  # the file system gives no hard links, or this is a folder
-        aside.rename(path)
+        # A renamed file takes the place of another one, so the name is looked at first.
+        if aside.is_file() and os.path.lexists(path):
+            aside.unlink()
+        else:
+            aside.rename(path)
     else:
         aside.unlink()
 

@@ -211,6 +211,22 @@ def test_names_are_given_back_without_hard_links(tmp_path: Path, monkeypatch: py
     assert failed == {str(stuck): f"The file cannot be moved: Directory not empty. It lies in {stuck}."}
 
 
+@pytest.mark.parametrize("code", [EPERM, EOPNOTSUPP])
+def test_no_name_is_given_back_over_a_newer_delivery(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """A producer that wrote the file again would have replaced the older one, also where there are no hard links."""
+    aside = tmp_path / ".proofsweep-moving-aa"
+    aside.mkdir()
+    (aside / "a.wav").write_bytes(b"older")
+    (tmp_path / "a.wav").write_bytes(b"newer")
+    monkeypatch.setattr(os, "link", failing(code))
+
+    assert Moves(Files()).put_back(str(tmp_path)) == {}
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.wav", b"newer")]
+
+
 @pytest.mark.parametrize("content", [b"audio", b"other"])
 def test_a_copy_without_an_answer_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     """The repeated call says that the name is taken: by these bytes, or by another's."""
