@@ -97,8 +97,10 @@ class PassReport:
 
 
 def _why_it_waits(waiting: Row) -> str:
-    if waiting["why"] not in _WAITING:
+    if waiting["why"] == Cause.ORPHAN_SIDECARS:
         return "no audio beside it has its name"
+    if waiting["why"] not in _WAITING:
+        return str(waiting["detail"] or "it is still being written")
     words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
     return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
 

@@ -6,6 +6,7 @@ import posixpath
 import stat
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, without_marked
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, placeholders_of, without_marked
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _AWAY = frozenset(
 )
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_ANNEXED = "/annex/objects/"  # is part of what a link of git-annex leads to
 _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,7 +45,7 @@ class Files:
     With a `root`, a folder without links in its path or a bucket's prefix, it gives only what lies there: anything else
     raises SourceError with the reason `outside_catalog`. The `rule` says what a walk leaves out. A location without a
     file gives None, even if no file can have such a name. One of something else raises SourceError with the reason
-    `unreadable_file`.
+    `unreadable_file`; one of this machine for which a placeholder of a cloud or a link of git-annex stands, `stand_in`.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Files:
             return _facts_of(self._stat(location))
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
+            refuse_stand_in(location)
             return None
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
@@ -89,6 +92,7 @@ class Files:
             descriptor = os.open(location, _OPENING) if root is None else open_inside(location, root, _OPENING)
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
+            refuse_stand_in(location)
             return None
         file = LocalFile(descriptor)
         try:
@@ -244,6 +248,23 @@ def refuse_unavailable(error: SourceError, location: str) -> None:
     """Raise the error again, with the file's location, if it says nothing about the file."""
     if error.reason == _UNAVAILABLE:
         raise type(error)(f"{one_line(location)}: {error.message}", reason=error.reason) from error
+
+
+def refuse_stand_in(location: str) -> None:
+    """Raise SourceError if a file that is not there is only away: something in its place says that it is elsewhere."""
+    folder, name = posixpath.split(location)
+    for placeholder in placeholders_of(name):
+        if posixpath.lexists(posixpath.join(folder, placeholder)):
+            raise SourceError(words_of_placeholder(placeholder), reason=Reason.STAND_IN)
+    with suppress(OSError, ValueError):  # no link, or no name of a file
+        if _ANNEXED in os.readlink(location):
+            annexed = "Only the link of git-annex lies there, without its content: fetch it by git annex get."
+            raise SourceError(annexed, reason=Reason.STAND_IN)
+
+
+def words_of_placeholder(placeholder: str) -> str:
+    """Say that a file is not downloaded."""
+    return f"Only its placeholder {one_line(placeholder)} lies there: download the file in the cloud's program."
 
 
 def path_inside(location: str, root: str) -> str:

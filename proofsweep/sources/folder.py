@@ -19,7 +19,7 @@ from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, ref
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, XmlFile, xml_in
-from proofsweep.sources.files import Files
+from proofsweep.sources.files import Files, words_of_placeholder
 from proofsweep.sources.names import Cause, SidecarNames, ignored_words, why_awaited
 from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
 from proofsweep.sources.source import Folder
@@ -118,14 +118,20 @@ class FolderScan(Catalog):
         self._checksums.read_folder(folder.location, lists, folder.files)
         sidecars = filter(self._sidecar_names.covers, folder.files)
         awaited = AwaitedFiles(folder.left_out)
+        # What a message names has a row by that, also if it is not there.
+        away = awaited.audio_not_downloaded(folder.files) if named is NOTHING_NAMED else {}
         pairs = FolderPairs(
-            folder.location, audio, sidecars, awaited, patterns=self._sidecar_names, source=self._source
+            folder.location, [*audio, *away], sidecars, awaited, patterns=self._sidecar_names, source=self._source
         )
         there = folder.known or dict.fromkeys(folder.files)
-        for name in audio:
-            yield self.row_at(posixpath.join(folder.location, name), pairs.beside(name, there), folder.known)
+        for name in (*audio, *away):
+            beside = pairs.beside(name, there)
+            if name in away:
+                beside = replace(beside, refused=Ineligible(Reason.STAND_IN, words_of_placeholder(away[name])))
+            yield self.row_at(posixpath.join(folder.location, name), beside, folder.known)
         for why, names in folder.left_out.items():
             self.ignored[why] += len(names)
+        self.ignored[Cause.NOT_DOWNLOADED] -= len(away)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(pairs.orphans)
         _show(self.orphans, folder, pairs.orphans)
         marked = [name for name in folder.left_out.get(Cause.UNFINISHED, ()) if why_awaited(name) is None]

@@ -45,8 +45,10 @@ _CHUNKED = {
 }
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 
-_GIT_POINTER = b"version https://git-lfs.github.com/spec/"
-GIT_POINTER_BYTES = range(100, 1025)  # its specification: less than 1,024 bytes; a version, an ID and a size
+_FETCHED_BY = {b"version https://git-lfs.github.com/spec/": "git lfs pull", b"/annex/objects/": "git annex get"}
+# Git LFS: less than 1,024 bytes with a version, an ID and a size. Those of git-annex are as long by its usual digests,
+# and others are found when their turn comes.
+GIT_POINTER_BYTES = range(100, 1025)
 
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
@@ -79,9 +81,9 @@ _PLAIN = {
 _HINTS = (b"c2pa", b"jumb", b"provenance", b"xmpmeta", b"rdf:rdf", b"geob", b"priv", b"id3\2")
 
 
-def is_git_pointer(head: bytes) -> bool:
-    """Whether a file is a pointer of Git LFS, which stands for another file until that is fetched."""
-    return head.startswith(_GIT_POINTER)
+def fetched_by(head: bytes) -> str | None:
+    """Return the command that fetches a file for which a pointer of Git LFS or git-annex stands; None if none does."""
+    return next((command for start, command in _FETCHED_BY.items() if head.startswith(start)), None)
 
 
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:

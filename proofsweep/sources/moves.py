@@ -205,7 +205,7 @@ def _put_back(aside: Path, path: Path) -> None:
         aside.unlink()
     except OSError:  # the file system gives no hard links, or this is a folder
         # A renamed file takes the place of another one, so the name is looked at first.
-        if aside.is_file() and os.path.lexists(path):
+        if not aside.is_dir() and os.path.lexists(path):
             aside.unlink()
         else:
             aside.rename(path)

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import translate
 from typing import Final
@@ -115,8 +115,9 @@ class ListingRule:
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
             return Cause.EXCLUDED
         awaited = None if is_folder else why_awaited(name)
-        if awaited is Cause.NOT_DOWNLOADED:
-            return awaited
+        if awaited is Cause.NOT_DOWNLOADED:  # for a file that would be left out, it is too
+            meant = posixpath.join(posixpath.dirname(path), awaited_name(name))
+            return self.why(meant, is_folder=False) or awaited
         if name.startswith(".") and not name.startswith(".."):
             return Cause.HIDDEN
         return awaited
@@ -146,6 +147,12 @@ def awaited_name(name: str) -> str:
         return placeholder[1] or placeholder[2]
     ending = next(filter(name.lower().endswith, (*_UNFINISHED, *_MARKS)), "")
     return name[: len(name) - len(ending)] or name
+
+
+def placeholders_of(name: str) -> Iterator[str]:
+    """Name what may lie in the folder of a cloud in place of a file."""
+    yield f".{name}{_PLACEHOLDER_ENDINGS[0]}"
+    yield from (f"{name}{ending}" for ending in _PLACEHOLDER_ENDINGS[1:])
 
 
 def marks_in(names: Iterable[str]) -> Mapping[str, str]:

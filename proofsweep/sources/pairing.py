@@ -90,9 +90,16 @@ class AwaitedFiles:
 
     def __init__(self, left_out: Mapping[Cause, Iterable[str]]) -> None:
         self._causes = {awaited_name(name): cause for cause in _AWAITED_WORDS for name in left_out.get(cause, ())}
+        self._placeholders = left_out.get(Cause.NOT_DOWNLOADED, ())
 
     def names(self) -> Iterable[str]:
         return self._causes
+
+    def audio_not_downloaded(self, there: Iterable[str]) -> Mapping[str, str]:
+        """Return the names of audio that is not `there`, each with the placeholder that lies there for it."""
+        found = {awaited_name(placeholder): placeholder for placeholder in self._placeholders}
+        names = {*there}
+        return {name: found[name] for name in found if is_audio_name(name) and name not in names}
 
     def refused(self, name: str) -> Ineligible | None:
         """Return why audio is not sent for which a file of this name is waited for; None if it is there."""

@@ -19,7 +19,7 @@ from proofsweep.domain.items import (
     utf8_text,
 )
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.formats import AudioFormat, is_git_pointer
+from proofsweep.sources.formats import AudioFormat, fetched_by
 
 # The contract states no size: this finds a wrong file in the sidecar's place before a call.
 SIDECAR_BYTES = 1024 * 1024
@@ -95,11 +95,11 @@ def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None
 
 
 def judge_stand_in(head: bytes, role: str = "audio") -> Ineligible | None:
-    """Return why a file that begins so is not sent: only a pointer of Git LFS lies there; None of any other file."""
-    if not is_git_pointer(head):
+    """Return why a file that begins so is not sent: only a pointer of Git lies there; None of any other file."""
+    command = fetched_by(head)
+    if command is None:
         return None
-    detail = f"The {role} is a pointer of Git LFS, which stands for the file: fetch it by git lfs pull."
-    return Ineligible(Reason.STAND_IN, detail)
+    return Ineligible(Reason.STAND_IN, f"The {role} is a pointer, which stands for the file: fetch it by {command}.")
 
 
 def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:

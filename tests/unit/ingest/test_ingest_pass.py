@@ -240,11 +240,15 @@ def test_what_is_still_written_is_named_and_waits(watched: Watched) -> None:
     """A mark beside a file of full size, or in place of its sidecar; nothing is sent without the rest."""
     for name in ("acme/a.wav", "acme/a.wav.aria2", "acme/b.wav", "acme/b.wav.sidecar.part", "acme/c.wav"):
         watched.deliver(name)
+    watched.deliver("acme/.d.wav.icloud", b"bplist00")
 
     one = watched.run_pass()
 
     waiting = {(Path(str(row["file"])).name, row["why"]) for row in one.report.waiting}
-    assert waiting >= {("a.wav", "unfinished"), ("b.wav", "unfinished")}
+    assert waiting >= {("a.wav", "unfinished"), ("b.wav", "unfinished"), ("d.wav", "not_downloaded")}
+    said = "\n".join(one.report.messages())
+    assert f"{watched.folder}/acme/a.wav: it is still being written" in said
+    assert f"{watched.folder}/acme/d.wav: Only its placeholder .d.wav.icloud lies there" in said
     assert names_in(watched.root / "ok") == ["acme/c.wav"]
     (watched.folder / "acme" / "a.wav.aria2").unlink()
     watched.run_pass()

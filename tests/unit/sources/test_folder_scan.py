@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
+from proofsweep.sources.open_catalog import open_catalog
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 FRAME = b"\xff\xfb\x90\x00" + bytes(413)
@@ -161,12 +163,35 @@ def test_a_mark_of_a_downloader_keeps_its_file_back(tmp_path: Path, ending: str)
     assert str(tmp_path / "song.wav") in catalog.unfinished
 
 
-def test_what_a_cloud_has_not_downloaded_is_counted_by_itself(tmp_path: Path) -> None:
-    """Its placeholders are hidden files, or files with another ending."""
-    fill(tmp_path, "a.wav")
-    fill(tmp_path, ".b.wav.icloud", "c.wav.cloud", "d.wav.nextcloud", ".hidden", content=b"x")
+def test_audio_that_a_cloud_has_not_downloaded_is_a_row(tmp_path: Path) -> None:
+    """Its placeholders are hidden files, or files with another ending; nobody takes an album of three for one of one.
 
-    catalog = scan(tmp_path)
+    Those of other files, and of what would be left out if it were there, are counted.
+    """
+    fill(tmp_path, "a.wav", "b.wav.sidecar", "there.wav")
+    fill(tmp_path, ".b.wav.icloud", "c.wav.cloud", "d.wav.nextcloud", ".hidden", "there.wav.cloud", content=b"x")
+    fill(tmp_path, ".cover.jpg.icloud", "..secret.wav.icloud", ".e_preview.wav.icloud", content=b"x")
 
-    assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
-    assert +catalog.ignored == {Cause.NOT_DOWNLOADED: 3, Cause.HIDDEN: 1}
+    catalog = open_catalog(str(tmp_path), CatalogSettings(exclude=("*_preview.wav",)))
+    rows = {row.named_audio: row for row in catalog.rows()}
+
+    reasons = {name: row.refused and row.refused.reason for name, row in rows.items()}
+    away = dict.fromkeys(("b.wav", "c.wav", "d.wav"), Reason.STAND_IN)
+    assert reasons == {"a.wav": None, "there.wav": None} | away
+    assert rows["b.wav"].named_sidecar == "b.wav.sidecar"
+    assert rows["b.wav"].refused is not None
+    assert ".b.wav.icloud" in rows["b.wav"].refused.detail
+    assert +catalog.ignored == {Cause.NOT_DOWNLOADED: 2, Cause.HIDDEN: 2, Cause.EXCLUDED: 1}
+
+
+def test_a_link_of_git_annex_without_its_content_stands_for_its_file(tmp_path: Path) -> None:
+    """Of the audio or of its sidecar; another link that leads nowhere is no file."""
+    fill(tmp_path, "a.wav", "b.wav.sidecar")
+    for name in ("a.wav.sidecar", "b.wav"):
+        (tmp_path / name).unlink(missing_ok=True)
+        (tmp_path / name).symlink_to(f".git/annex/objects/xx/yy/KEY/{name}")
+    (tmp_path / "c.wav").symlink_to("nowhere")
+
+    reasons = {row.named_audio: row.refused and row.refused.reason for row in scan(tmp_path).rows()}
+
+    assert reasons == {"a.wav": Reason.STAND_IN, "b.wav": Reason.STAND_IN, "c.wav": None}

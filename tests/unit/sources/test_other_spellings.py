@@ -138,7 +138,7 @@ def test_a_list_pairs_files_as_a_scan_of_their_folder_does(tmp_path: Path) -> No
     """A sidecar that two files share is nobody's; one that is still on its way keeps its audio back."""
     put(tmp_path, "song.wav", "song.sidecar", "a.wav", "A.wav", "a.wav.sidecar", "late.wav", "late.wav.sidecar.part")
     put(tmp_path, "song.mp3", content=FRAME)
-    put(tmp_path, "half.wav", "half.wav.aria2", "away.wav", ".away.wav.sidecar.icloud")
+    put(tmp_path, "half.wav", "half.wav.aria2", "away.wav", ".away.wav.sidecar.icloud", ".far.wav.icloud")
 
     def told(location: str) -> dict[str, str]:
         rows = (work_item_of(row, "c", "sidecar") for row in open_catalog(location, CatalogSettings()).rows())
@@ -153,6 +153,7 @@ def test_a_list_pairs_files_as_a_scan_of_their_folder_does(tmp_path: Path) -> No
         "A.wav": "one_file",
         "a.wav": "legacy_pair",
         "away.wav": "stand_in",
+        "far.wav": "stand_in",
         "late.wav": "unfinished",
         "song.mp3": "ambiguous_sidecar",
         "song.wav": "ambiguous_sidecar",

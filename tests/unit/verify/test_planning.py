@@ -108,19 +108,20 @@ def test_only_a_wav_without_a_credential_is_left_out(skipping: Planner, tmp_path
 
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d" * 32 + b"\nsize 3145780\n"
+ANNEXED = b"/annex/objects/SHA256E-s3145780--" + b"4d" * 32 + b".mp3\n"
 
 
 def test_what_a_look_shows_costs_no_call_in_the_forecast(planner: Planner, tmp_path: Path) -> None:
     """By the content, whatever the name says; a WAV by its name is looked into when it is sent."""
     names = {"a_flac": FLAC, "b_mp3": b"ID3" + bytes(64), "c_mp3": WAV, "d_wav": b"ID3" + bytes(64), "e_wav": POINTER}
     pairs = {"f_flac": FLAC, "f_flac_sidecar": b"p", "g_mp3": b"ID3" + bytes(64), "g_mp3_sidecar": b"p"}
-    pairs |= {"h_wav": WAV, "h_wav_sidecar": POINTER}
+    pairs |= {"h_wav": WAV, "h_wav_sidecar": POINTER, "i_mp3": ANNEXED, "i_mp3_sidecar": ANNEXED}
     catalog = folder_of(tmp_path, **names, **pairs)
 
     items = list(planner.items(catalog))
 
     unlisted, stand_in = Reason.UNLISTED_FORMAT, Reason.STAND_IN
-    assert reasons(items) == [unlisted, Reason.NOT_WAV, None, None, stand_in, unlisted, None, stand_in]
+    assert reasons(items) == [unlisted, Reason.NOT_WAV, None, None, stand_in, unlisted, None, stand_in, stand_in]
     assert planner.survey(catalog).eligible == 3
     assert [item.audio_format for item in items[:2]] == ["flac", "mp3"]
 
