@@ -257,7 +257,7 @@ def refuse_stand_in(location: str) -> None:
         if posixpath.lexists(posixpath.join(folder, placeholder)):
             raise SourceError(words_of_placeholder(placeholder), reason=Reason.STAND_IN)
     with suppress(OSError, ValueError):  # no link, or no name of a file
-        if _ANNEXED in os.readlink(location):
+        if _ANNEXED in os.readlink(location):  # noqa: PTH115 -- of text
             annexed = "Only the link of git-annex lies there, without its content: fetch it by git annex get."
             raise SourceError(annexed, reason=Reason.STAND_IN)
 
