@@ -25,6 +25,7 @@ SOUND_STORES = {"quiet", "kills", "network", "two", "clocks"}  # levels whose st
 LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a second, and a slow write
 _TURN = timedelta(seconds=3)  # that the first call of a file which has begun may wait for those of others
 _INEXACT = timedelta(seconds=1.5)  # how well a process knows a service's clock that is not its own
+_PAIR_SECONDS = 900.0  # that a file waits for its sidecar, as the settings have it
 _OK = 200
 
 
@@ -35,6 +36,7 @@ def checks_of_commands(checks: "Checks") -> list[Callable[[], Iterator[str]]]:
     if checks.night.operations.drop_folder is not None:
         deliveries = _ChecksOfDeliveries(checks, checks.night.operations.drop_folder)
         found += [deliveries.places, deliveries.accepted, deliveries.quarantine, deliveries.moves, deliveries.inbox]
+        found += [deliveries.pairs, deliveries.shares]
     if "erase" in checks.night.operations.kinds:
         found += [of.erased, of.erased_once, of.erasures]
     if checks.is_pruned:
@@ -228,6 +230,19 @@ class _ChecksOfDeliveries:
             yield f"{self._told(path)} was left, {sorted(self.said[_digest(path)]) or 'and never asked about'}"
         for place in (self.drops.folder, self.drops.accepted, self.drops.quarantine):
             yield from (f"{self._told(path)} was left" for path in self.drops.hidden_in(place))
+
+    def pairs(self) -> Iterator[str]:
+        """No file whose sidecar may still come is sent alone."""
+        pairs = {song.name for song in self.drops.songs if song.is_pair}
+        for served in self.checks.night.partner.served:
+            laid = [each.at for each in self.drops.contents if each.digest == served.digest and each.name in pairs]
+            at = max((each for each in laid if each <= served.at), default=None)
+            if served.call == "verify" and not served.sidecar and at is not None and served.at < at + _PAIR_SECONDS:
+                yield f"audio {served.digest[:8]}, laid at {at:.3f}, was sent without its sidecar at {served.at:.3f}"
+
+    def shares(self) -> Iterator[str]:
+        """Nothing is written below the mount point of a share that is away."""
+        yield from (f"{path} was written while its share was away" for path in self.drops.below)
 
     def _audio_in(self, place: Path) -> Iterator[Path]:
         return (path for path in self.drops.files_of(place) if path.suffix != ".sidecar")

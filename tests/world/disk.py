@@ -1,20 +1,49 @@
 """The disk below moves of files: each step takes a moment, and before or after each a process may be killed.
 
-A killed process makes no step any more, not even one that its code would make on its way out.
+A killed process makes no step any more, not even one that its code would make on its way out. The watched folder and
+its targets may be shares, which go away or fail.
 """
 
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path, PosixPath
 from typing import IO, Any
 
 from kernel import current_process, here
 
 from proofsweep.domain.items import FileFacts
+from proofsweep.ingest import moves as ingest_moves
 from proofsweep.ingest import one_pass
 from proofsweep.sources import moves
 from proofsweep.sources.files import Files
 from proofsweep.sources.source import OpenFile
 
 _STEP_SECONDS = 0.001
+
+
+@dataclass(slots=True)
+class Shares:
+    mounted: set[str] = field(default_factory=set)  # where a share lies now
+    seen: set[str] = field(default_factory=set)  # where a process has found one
+    unlisted: set[str] = field(default_factory=set)  # folders that cannot be listed now
+    unread: set[str] = field(default_factory=set)  # folders in which no file can be opened by its path now
+    at_steps: dict[int, Callable[[], None]] = field(default_factory=dict)  # what happens before which step of moves
+    steps: int = 0  # of all processes
+
+    def clear(self) -> None:
+        for each in (self.mounted, self.seen, self.unlisted, self.unread, self.at_steps):
+            each.clear()
+        self.steps = 0
+
+    def mount_of(self, location: str) -> str:
+        found = next((each for each in self.mounted if f"{location}/".startswith(f"{each}/")), "/")
+        self.seen.add(found)
+        return found
+
+
+SHARES = Shares()  # of the world that is played
 
 
 def rest() -> None:
@@ -28,6 +57,8 @@ class _Step:
     def __enter__(self) -> None:
         process = here().require_life().process
         process.steps += 1
+        SHARES.steps += 1
+        SHARES.at_steps.pop(SHARES.steps, lambda: None)()
         self._count = process.steps
         if process.dies_at_step == (self._count, False):
             here().die()
@@ -75,7 +106,19 @@ class DiskFiles(Files):
         return super().open(location, is_whole=is_whole)
 
 
+def _failing(act: Callable[..., Any], fails: Callable[[str], bool], number: int) -> Callable[..., Any]:
+    def call(path: Any = ".", *given: Any, **named: Any) -> Any:  # noqa: ANN401 - as the call has it
+        if current_process() is not None and isinstance(path, str) and fails(path):
+            raise OSError(number, os.strerror(number), path)
+        return act(path, *given, **named)
+
+    return call
+
+
 def replace_disk() -> None:
+    os.scandir = _failing(os.scandir, SHARES.unlisted.__contains__, errno.ENOTCONN)
+    os.open = _failing(os.open, lambda path: any(path.startswith(f"{each}/") for each in SHARES.unread), errno.EIO)
+    one_pass.mount_of = ingest_moves.mount_of = SHARES.mount_of
     moves.Path = DiskPath
     moves.Files = one_pass.Files = DiskFiles
     moves.sync_file = lambda _file: rest()

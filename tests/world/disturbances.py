@@ -5,9 +5,12 @@ So a failure is told by its shortest story: without this event it does not happe
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bucket import Bucket, StoreWeather
+from disk import SHARES
+from drop_folder import DropFolder
 from kernel import Process, World
 from music import Music
 from partner import KEY, NEXT_KEY, Partner, Weather
@@ -25,6 +28,7 @@ class Disturbances:
     bucket: Bucket
     music: Music
     without: Collection[int] = ()
+    drop_folder: DropFolder | None = None
     events: list[str] = field(default_factory=list)
     hosts: list[str] = field(default_factory=lambda: ["one"])
     skews: dict[str, float] = field(default_factory=lambda: {"one": 0.0, "two": 0.0})
@@ -91,6 +95,7 @@ class Disturbances:
                 self._draw_store()
         if self.has("mounts"):
             self._draw_mounts()
+        self._draw_shares()
         if self.has("lag"):
             seconds = self.random.choice((0.3, 3.0, 20.0))
             self.event(f"listings lag by up to {seconds} s", lambda: setattr(self.bucket, "lag_seconds", seconds))
@@ -189,6 +194,45 @@ class Disturbances:
             words = f"music is {'gone' if is_gone else 'empty'} from {since:.1f} to {until:.1f}"
             self.event(words, lambda: self._swap(since, until, lambda: self._take_music(is_gone), self.give_music))
 
+    def _draw_shares(self) -> None:
+        """Let a share of the watched folder or a target go away for a while, or fail in part."""
+        random, now, drops = self.world.stream("shares"), self.world.now, self.drop_folder
+        if drops is None:
+            return
+        if self.level != "mounts" and (self.level != "all" or random.random() < 0.5):
+            return
+        for _ in range(random.randint(1, 2)):
+            since = now + random.choice((0.0, random.uniform(0.0, 60.0), random.uniform(0.0, 15.0)))
+            until = since + random.choice((2.0, 8.0, 30.0, 90.0))
+            times = f"from {since:.1f} to {until:.1f}"
+            if random.random() < 0.7:
+                place, how = random.choice(drops.places), random.choice(("gone", "empty", "fails"))
+                words = f"the share of {place.name} is away ({how}) {times}"
+                take, give = partial(drops.take_away, place, how), partial(drops.give_back, place)
+                if random.random() < 0.5:
+                    self._draw_step(take, give, f"the share of {place.name} is away ({how})")
+                    continue
+            else:
+                failing, where = random.choice(
+                    ((SHARES.unread, drops.folder), (SHARES.unlisted, drops.folder / random.choice(("north", "south"))))
+                )
+                kind = "files" if failing is SHARES.unread else "the listing"
+                words = f"{kind} of {where.name} cannot be read {times}"
+                take, give = partial(failing.add, str(where)), partial(failing.discard, str(where))
+            self.event(words, partial(self._swap, since, until, take, give))
+
+    def _draw_step(self, take: Callable[[], None], give: Callable[[], None], words: str) -> None:
+        """Let a share go right before a step of the moves."""
+        random = self.world.stream("shares")
+        step, seconds = SHARES.steps + random.randint(1, 20), random.choice((2.0, 8.0, 90.0))
+
+        def go() -> None:
+            take()
+            self.world.at(self.world.now + seconds, give)
+
+        happens = partial(SHARES.at_steps.setdefault, step, go)
+        self.event(f"{words} from step {step} of all moves for {seconds:.0f} s", happens)
+
     def _swap(self, since: float, until: float, take: Callable[[], None], give: Callable[[], None]) -> None:
         self.world.at(since, take)
         self.world.at(until, give)
@@ -226,6 +270,11 @@ class Disturbances:
         """End all faults of the partner, the store and the files."""
         self.give_music()
         self._give_store()
+        for place in () if self.drop_folder is None else self.drop_folder.places:
+            self.drop_folder.give_back(place)
+        SHARES.at_steps.clear()
+        SHARES.unlisted.clear()
+        SHARES.unread.clear()
         for weather in (*self.partner.weather, *self.bucket.weather):  # the checks ask what there was
             weather.until = min(weather.until, self.world.now)
         self._lay_key()

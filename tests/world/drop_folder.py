@@ -2,10 +2,12 @@
 
 import hashlib
 import math
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from disk import SHARES
 from kernel import here
 from music import Music, Song, lay_file, wav_of
 
@@ -13,6 +15,7 @@ _NUMBERS_FROM = 500  # above those of the songs of the catalog
 _ACCEPTED_SHARE = 0.7
 _CREDENTIAL = b"C2PA\x04\x00\x00\x00here"  # the chunk by which a WAV is known as a delivery of one file
 _LONGEST_DELIVERY = 60.0  # seconds, until the last file of one is there
+_AT_WORK_SECONDS = 1.0  # in which what was begun on a share before it went may still be written below it
 
 
 class DeliveredSong(Song):
@@ -47,16 +50,65 @@ class DropFolder:
     songs: list[DeliveredSong] = field(default_factory=list)
     contents: list[Content] = field(default_factory=list)
     pieces: list[tuple[str, bytes]] = field(default_factory=list)  # all that was laid down, halves of files too
+    below: list[str] = field(default_factory=list)  # what was written below the mount points of shares that were away
 
     def __post_init__(self) -> None:
+        SHARES.clear()
         self.random = here().stream("drop folder")
         self.folder, self.accepted = self.above / "drops", self.above / "accepted"
         self.quarantine = self.above / "quarantine"
+        self._begun_below: dict[Path, set[Path]] = {}
         self.folder.mkdir()
 
     @property
     def config(self) -> str:
         return f'[ingest]\naccepted = "{self.accepted}"\nquarantine = "{self.quarantine}"\n'
+
+    # --- Its shares
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        return self.folder, self.accepted, self.quarantine
+
+    def mount(self) -> None:
+        """Let each place be a share of its own from now on."""
+        for place in self.places:
+            place.mkdir(exist_ok=True)
+            SHARES.mounted.add(str(place))
+
+    def take_away(self, place: Path, how: str) -> None:
+        """Let a share go: its mount point is `gone`, `empty`, or `fails`. Suppliers reach the server all the same.
+
+        Of a target where no process has ever found a share, nobody can say that it is away.
+        """
+        if _server_of(place).exists() or (place != self.folder and str(place) not in SHARES.seen):
+            return
+        here().tell("SHARE AWAY", place.name, of="world")
+        place.rename(_server_of(place))
+        SHARES.mounted.discard(str(place))
+        if how != "gone":
+            place.mkdir()
+        if how == "fails":
+            SHARES.unlisted.add(str(place))
+        here().at(here().now + _AT_WORK_SECONDS, lambda: self._look_below(place))
+
+    def give_back(self, place: Path) -> None:
+        if not _server_of(place).exists():
+            return
+        here().tell("SHARE BACK", place.name, of="world")
+        self._look_below(place, self._begun_below.pop(place, {*place.rglob("*")}))
+        shutil.rmtree(place, ignore_errors=True)
+        _server_of(place).rename(place)
+        SHARES.mounted.add(str(place))
+        SHARES.unlisted.discard(str(place))
+
+    def _look_below(self, place: Path, before: set[Path] | None = None) -> None:
+        """Remember what lies below a share that is away; name what came there since the first look."""
+        there = {*place.rglob("*")} if _server_of(place).exists() else set()
+        if before is None:
+            self._begun_below[place] = there
+        else:
+            self.below += [str(path.relative_to(self.above)) for path in sorted(there - before)]
 
     # --- What suppliers do
 
@@ -78,10 +130,10 @@ class DropFolder:
 
     def _resend(self, song: DeliveredSong) -> None:
         """Deliver a song again: a corrected one if it was refused, else the same bytes under the same name."""
-        if (self.folder / song.name).exists():
+        if (_there(self.folder) / song.name).exists():
             if self.random.random() < 0.3:  # its supplier does not wait for an answer
                 self._correct(song)
-        elif song.digest in digests_below(self.quarantine):
+        elif song.digest in digests_below(_there(self.quarantine)):
             self._correct(song)
         else:
             self._lay(song)
@@ -117,7 +169,7 @@ class DropFolder:
             self._write(song.name, song.audio)
 
     def _write(self, name: str, content: bytes, *, is_whole: bool = True) -> None:
-        path = self.folder / name
+        path = _there(self.folder) / name
         if path.exists():
             before = path.read_bytes()
             if before == content:
@@ -150,6 +202,15 @@ class DropFolder:
     @staticmethod
     def hidden_in(place: Path) -> Iterator[Path]:
         yield from (path for path in _files_below(place) if _is_hidden(path, place))
+
+
+def _server_of(place: Path) -> Path:
+    """Return where a share lies while it is not mounted."""
+    return place.with_name(f"{place.name} server")
+
+
+def _there(place: Path) -> Path:
+    return _server_of(place) if _server_of(place).exists() else place
 
 
 def digests_below(place: Path) -> set[str]:

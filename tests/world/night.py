@@ -81,6 +81,9 @@ class Night:
         drawn = self.random.randint(4, 5) if self.is_small else self.random.randint(6, 12)
         self.music.make(self.files or drawn)
         self.disturbances = Disturbances(self.level, self.world, self.partner, self.bucket, self.music, self.without)
+        self.disturbances.drop_folder = self.operations.drop_folder
+        if self.operations.drop_folder is not None and self.level in {"mounts", "all"}:
+            self.operations.drop_folder.mount()
 
     def _settings(self, rate: float) -> Settings:
         (self.folder / "key").write_text(KEY)
