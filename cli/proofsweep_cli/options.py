@@ -25,7 +25,7 @@ Catalog = typer.Option(
 By = typer.Option(None, "--by", metavar="TAG", help="Apart for each value of a tag of the manifest, such as supplier.")
 
 MaxCalls = typer.Option(
-    None, "--max-calls", metavar="N", min=1, help="Begin nothing that this many keyed calls cannot cover."
+    None, "--max-calls", metavar="N", min=1, help="Make no more keyed calls than this, retries included."
 )
 Until = typer.Option(
     None,

@@ -51,9 +51,15 @@ class Partner:
 
     session: Session  # the one that this partner's calls belong to
 
-    def in_new_session(self, record: Callable[[Exchange], None]) -> "Partner":
+    def in_new_session(
+        self, record: Callable[[Exchange], None], claim: Callable[[Call], None] | None = None
+    ) -> "Partner":
         """Return the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
-        return Partner(replace(self.session, record=record))
+        return Partner(replace(self.session, record=record, claim=claim or self.session.claim))
+
+    def within(self, claim: Callable[[Call], None]) -> "Partner":
+        """Return the same partner, which lets `claim` count each keyed call before it is sent, and refuse it."""
+        return Partner(replace(self.session, claim=claim))
 
     def for_items(self) -> "Partner":
         """Return the same partner for a leg's items: what fails for one of them need not fail for all."""

@@ -73,6 +73,7 @@ class Session:
     retry: RetrySettings
     is_of_many: bool = False  # for one of many items: a refused key opens the circuit, instead of ending everything
     is_probe: bool = False  # its calls go before all others, also while the circuit is open
+    claim: Callable[[Call], None] = lambda _call: None  # counts a keyed call that is sent now; RunMustStop: it may not
     _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
     _holder: object = field(init=False, default_factory=object)
     _ticket: Ticket | None = field(init=False, default=None)  # of the last attempt
@@ -114,6 +115,8 @@ class Session:
         if request.call.is_keyed and request.call is not Call.ROTATE:
             is_retry = history.attempts > 0
             self._ticket = dispatcher.wait_turn(request.call, self._holder, is_retry=is_retry, is_probe=self.is_probe)
+        if request.call.is_keyed:
+            self.claim(request.call)
         history.attempts += 1
         self._key = self.context.key.current
         sent_key = self._key if request.call.is_keyed else None

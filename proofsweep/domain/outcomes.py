@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import assert_never
 
+from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.models import VerifyResponse
@@ -103,6 +104,7 @@ class Finished:
     finished_at: datetime
     read: AudioRead | None = None
     exchanges: Sequence[Exchange] = field(default=())
+    calls_before: int = 0  # keyed calls of earlier tries in this leg
     # another item of this leg with the same bytes, sidecar and mode. Its answer is used for this one.
     original: "Finished | None" = None
     # the `verdicts` row of an earlier run with the same bytes and sidecar, whose answer is used.
@@ -115,6 +117,7 @@ class Deferred:
 
     item: WorkItem
     exchanges: Sequence[Exchange] = ()
+    stopped: RunMustStop | None = None  # why no other call could be made for it; None if this machine is short
 
 
 def outcome_of(answer: Answer) -> Accepted | Rejected:

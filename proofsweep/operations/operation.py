@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
-from proofsweep.verify.budget import Budget
+from proofsweep.verify.budget import Budget, calls_sent
 from proofsweep.verify.commit import LegParts, settle_leg
 from proofsweep.verify.leg import Heartbeat, kept_alive
 from proofsweep.verify.repair import end_dead_legs
@@ -53,7 +54,8 @@ class OperationLeg:
     def __init__(self, operator: "Operator", operation: Operation, held: HeldLeg) -> None:
         service = operator.service
         self.operation, self.service = operation, service
-        self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0)
+        spent = calls_sent(service.unattributed)
+        self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0, spent=spent)
         self.trail = Trail(
             journal=Journal(
                 operator.results, operation.run_id, held.number, held.signs.holder.writer, table=operation.table
@@ -72,9 +74,6 @@ class OperationLeg:
         """
         stop, number, seen = self.service.stop, next(self._numbers), list[Exchange]()
         stop.check()
-        if not self.budget.admits(number, {call}):
-            stop.check()
-            raise self.budget.ran_out or RunMustStop("No other call may be made.", ended_by=EndedBy.WINDOW)
 
         def note(exchange: Exchange) -> None:
             seen.append(exchange)
@@ -82,7 +81,8 @@ class OperationLeg:
 
         answer: _Answer | CallFailed
         try:
-            answer = question(self.service.partner.in_new_session(note))
+            self.budget.admit(number, {call})
+            answer = question(self.service.partner.in_new_session(note, partial(self.budget.claim, number)))
         except CallFailed as failed:
             answer = failed
         finally:

@@ -141,7 +141,8 @@ def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
     if ended_by is EndedBy.QUOTA and not leg.budget.ran_out:
         return 0  # the service said so, and is left alone
     try:
-        return leg.verify.partner.with_attempts(1).usage(days=1)[1].rate_remaining
+        partner = leg.verify.partner.with_attempts(1).within(leg.budget.claim_last)
+        return partner.usage(days=1)[1].rate_remaining
     except (CallFailed, RunMustStop):
         return leg.budget.left if ended_by is EndedBy.QUOTA else None  # a spent quota may refuse this call, too
 

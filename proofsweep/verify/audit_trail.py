@@ -48,5 +48,6 @@ class AuditTrail(Trail):
     def write(self, done: Finished, row: Row) -> None:
         self.journal.add(row, [])
         self.completed.add(int(str(row["manifest_row"])))
+        self.budget.calls_of_tries.pop(done.item.manifest_row, None)
         with self._lock:
             self.rows[word_for(done.outcome)] += 1

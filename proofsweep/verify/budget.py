@@ -1,18 +1,18 @@
 """How much of the key's quota a leg has spent, and whether another item may begin (contract, Limits)."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 from proofsweep.client.client import Partner
 from proofsweep.config.threads import TIMEOUT_MAX, Event, RLock, StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import reset_clause
 
@@ -20,22 +20,23 @@ CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
 LAST_PROBE_CALLS = 1  # kept for the last probe of the headroom, which a leg makes when it ends
 CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS  # a quota with less begins no item
+CHECK_ROW = -1  # the calls of a check are owed to this row
+_ANOTHER_FILE, _REPEATED, _CHECK = "another", "a repeated one", "a check that files wait for"  # who gets no calls
 _UNKNOWN_SECONDS = 10.0  # between two probes, while a reserve cannot be kept
-_NO_ROW = -1
 
 
-def calls_of(audio: str) -> AbstractSet[Call]:
-    """Return which keyed calls an item needs, by the location of its audio."""
-    return CALLS_OF_A_FILE if proof_id_of(audio) is None else CALLS_OF_A_PROOF
+def calls_sent(exchanges: Iterable[Exchange]) -> int:
+    return sum(exchange.is_charged for exchange in exchanges)
 
 
 @dataclass(slots=True)
 class Budget:
     """What one leg may spend and has spent; safe to use from several threads.
 
-    An item in flight is owed the calls that it still needs. The partner's headroom is the authority; after a reading of
-    it, each keyed call that was sent counts as one (contract, Limits). When it runs out, items in flight are finished,
-    and the leg stops.
+    Each keyed call is claimed just before it is sent, so none goes beyond the bounds, whatever it is for. An item that
+    was admitted is owed the calls that it still needs: it never stands still for want of them, unless a call must be
+    repeated and none is left for that. The partner's headroom is the authority; after a reading of it, each keyed call
+    that was sent counts as one (contract, Limits). When it runs out, items in flight are finished, and the leg stops.
     """
 
     bounds: Bounds
@@ -44,12 +45,15 @@ class Budget:
     clock: Callable[[], datetime]  # a window closes by the wall clock
     probe_seconds: float = math.inf  # between two probes of the quota
     kept: int = LAST_PROBE_CALLS  # calls that no item may use
+    spent: int = 0  # keyed calls that were sent, or are on their way
     quota_reset: datetime | None = None  # by the last reading
     ran_out: RunMustStop | None = None  # why no other item may begin
-    spent: int = 0  # keyed calls
-    _owed: dict[int, set[Call]] = field(default_factory=dict)
+    calls_of_tries: dict[int, int] = field(default_factory=dict)  # keyed calls, of rows that were tried and not written
+    _in_flight: set[int] = field(default_factory=set)  # rows, and a check
+    _owed: dict[int, set[Call]] = field(default_factory=dict)  # to those in flight that were admitted
     _headroom: int | None = None
-    _spent_before: int = 0  # of these calls, those that the headroom includes
+    _spent_before: int = 0  # of the calls, those that the headroom includes
+    _ended: int = 0  # of the calls, those that were noted
     _lock: RLock = field(default_factory=RLock)
     _probing: RLock = field(default_factory=RLock)
 
@@ -61,63 +65,107 @@ class Budget:
 
     @property
     def in_flight(self) -> int:
-        return len(self._owed)
+        return len(self._in_flight)
 
-    def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
-        """Whether an item that needs these calls may begin; `release` it afterwards.
+    def may_begin(self, row: int) -> bool:
+        """Whether another item may begin; `release` it afterwards. It spends nothing before it is admitted."""
+        self.stop_at_closing()
+        with self._lock:
+            if self.stop.reason is not None or self.ran_out is not None:
+                return False
+            self._in_flight.add(row)
+            return True
+
+    def admit(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE, *, whose: str = _ANOTHER_FILE) -> None:
+        """Cover the calls of an item that is about to make its first; RunMustStop if it may not. `release` it then.
 
         The quota is read before the leg gives up: it may have been reset, or other legs have left their part.
         """
-        self.stop_at_closing()
-        if self.stop.reason is not None or self.ran_out is not None:
-            return False
-        shortage = self._begin(row, calls)
-        if shortage is EndedBy.QUOTA:
-            with self._probing:
-                shortage = self._begin(row, calls)
-                if shortage is EndedBy.QUOTA and self.ran_out is None:
-                    self.probe()
-                    shortage = self._begin(row, calls)
-        if shortage is not None:
-            self._run_out(shortage)
-        return shortage is None
-
-    @contextmanager
-    def for_probe(self) -> Iterator[None]:
-        """Cover the calls of a probe that is made inside; RunMustStop if the leg ends instead.
-
-        It may use calls that are owed to items in flight, since these wait for it. If there are none, the leg ends.
-        """
+        if row in self._owed:
+            return
         self.stop_at_closing()
         self.stop.check()
-        is_short = self._begin(_NO_ROW, CALLS_OF_A_FILE) is not None
-        if is_short and not self._owed and not self.admits(_NO_ROW):
-            self.stop.check()
+        shortage = self._cover(row, calls)
+        if shortage is EndedBy.QUOTA:
+            with self._probing:
+                shortage = self._cover(row, calls)
+                if shortage is EndedBy.QUOTA and self.ran_out is None:
+                    self.probe()
+                    shortage = self._cover(row, calls)
+        if shortage is not None:
+            why = RunMustStop(self._sentence(shortage, whose), ended_by=shortage)
+            self.ran_out = self.ran_out or why
+            raise why
+
+    @contextmanager
+    def for_check(self, *, is_awaited: bool) -> Iterator[None]:
+        """Cover the calls of a check that is made inside; RunMustStop if none are left for it.
+
+        What waits for evidence then remains. Where all items wait for the check, it may use the calls of those that
+        would begin with their first call: they remain, which costs nothing. Without the check they would wait for ever,
+        so the leg ends at once.
+        """
+        with self._lock:
+            if is_awaited and self._shortage(len(CALLS_OF_A_FILE) + self.kept, self.bounds.sharers) is not None:
+                self._owed = {row: owed for row, owed in self._owed.items() if Call.UPLOADS not in owed}
         try:
+            self.admit(CHECK_ROW, whose=_CHECK)
             yield
+        except RunMustStop as why:
+            if self.stop.reason is None:
+                self.ran_out = self.ran_out or why
+            if is_awaited:
+                self.stop.pull(why)
+            raise
         finally:
-            self.release(_NO_ROW)
+            self.release(CHECK_ROW)
 
     def release(self, row: int) -> None:
         """The last item in flight ends a leg that has run out."""
         with self._lock:
             self._owed.pop(row, None)
-        self._stop_when_idle()
+            self._in_flight.discard(row)
+            if self.ran_out is not None and not self._in_flight:
+                self.stop.pull(self.ran_out)
+
+    def claim(self, row: int | None, call: Call) -> None:
+        """Count a keyed call that is sent now, for a row or for none; RunMustStop if none is left for it.
+
+        What is not owed, such as a repeated call or a reading of the quota, needs a call that nobody is owed. A slot is
+        of no use without the call that follows it. The caller `note`s how the call ended.
+        """
+        with self._lock:
+            owed = set[Call]() if row is None else self._owed.setdefault(row, set())
+            needed = (CALLS_OF_A_FILE if call is Call.UPLOADS else {call}) - owed
+            sharers = 1 if call is Call.USAGE else self.bounds.sharers
+            shortage = self._shortage(len(needed) + self.kept, sharers) if needed else None
+            if shortage is not None:
+                whose = _CHECK if row == CHECK_ROW else _REPEATED
+                raise RunMustStop(self._sentence(shortage, whose), ended_by=shortage)
+            owed |= needed - {call}
+            owed.discard(call)
+            self.spent += 1
+
+    def claim_last(self, call: Call) -> None:
+        """Count the last call of the leg, for which one is kept; RunMustStop if it was spent before the leg began."""
+        self.kept = 0
+        self.claim(None, call)
 
     def note(self, exchange: Exchange, row: int | None) -> None:
-        if not exchange.is_charged:
+        """Take note of how a call ended; one that was never sent is not spent, and still owed to its row."""
+        if not exchange.call.is_keyed:
             return
         with self._lock:
-            self.spent += 1
-            self._spent_before += exchange.call is Call.USAGE  # its own answer includes it
-            if row is not None:
-                self._owed.get(row, set()).discard(exchange.call)
+            if exchange.is_charged:
+                self._ended += 1
+                self.spent = max(self.spent, self._ended)  # a call with another key is not claimed
+            else:
+                self.spent -= 1
+                if row in self._owed:
+                    self._owed[row].add(exchange.call)
 
     def take_reading(self, headroom: int | None, reset: datetime | None, spent: int | None = None) -> None:
-        """Take the partner's figures; `spent` is how much this leg had spent when it asked, all if not given.
-
-        The exchange that asked is noted afterwards. Calls that ended meanwhile count as not included.
-        """
+        """Take the partner's figures, which include so many calls of this leg; all that it has made, if not given."""
         if headroom is None:
             return
         with self._lock:
@@ -125,15 +173,18 @@ class Budget:
             self._spent_before = self.spent if spent is None else spent
 
     def probe(self) -> bool:
-        """Ask for the headroom if a call is left for that, and say whether it was answered; else the count stands."""
+        """Ask for the headroom if a call is left for that, and say whether it was answered; else the count stands.
+
+        The answer includes its own call. Those that are on their way meanwhile count as not included.
+        """
         with self._probing:
             with self._lock:
-                spent = self.spent
+                ended = self._ended
                 if self._shortage(1 + self.kept, sharers=1) is not None:
                     return False
             with suppress(CallFailed, RunMustStop):
-                headers = self.partner.usage(days=1)[1]
-                self.take_reading(headers.rate_remaining, headers.rate_reset, spent)
+                headers = self.partner.within(partial(self.claim, None)).usage(days=1)[1]
+                self.take_reading(headers.rate_remaining, headers.rate_reset, ended + 1)
                 return True
             return False
 
@@ -150,10 +201,11 @@ class Budget:
                 RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
             )
 
-    def _begin(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
+    def _cover(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:
             shortage = self._shortage(len(calls) + self.kept, self.bounds.sharers)
             if shortage is None:
+                self._in_flight.add(row)
                 self._owed[row] = set(calls)
             return shortage
 
@@ -167,20 +219,11 @@ class Budget:
         share = (self._headroom - self.bounds.reserve) / sharers
         return EndedBy.QUOTA if share < self.spent - self._spent_before + needed else None
 
-    def _run_out(self, shortage: EndedBy) -> None:
-        with self._lock:
-            self.ran_out = self.ran_out or RunMustStop(self._sentence(shortage), ended_by=shortage)
-        self._stop_when_idle()
-
-    def _stop_when_idle(self) -> None:
-        with self._lock:
-            if self.ran_out is not None and not self._owed:
-                self.stop.pull(self.ran_out)
-
-    def _sentence(self, shortage: EndedBy) -> str:
+    def _sentence(self, shortage: EndedBy, whose: str) -> str:
         bounds = self.bounds
         if shortage is EndedBy.WINDOW:
-            return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another."
+            return f"Of the {bounds.max_calls:,} calls that it was given, none are left for {whose}."
         left = max(0, (self.left or 0) - sum(map(len, self._owed.values())))
+        none = "" if whose == _ANOTHER_FILE else f", none for {whose}"
         when = reset_clause(self.quota_reset, self.clock())
-        return f"Calls left in the key's quota: {left:,}, reserved: {bounds.reserve:,}; {when}."
+        return f"Calls left in the key's quota: {left:,}, reserved: {bounds.reserve:,}{none}; {when}."

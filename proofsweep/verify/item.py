@@ -6,9 +6,11 @@ The audio of a proof is its asset, which is downloaded into a file without a nam
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 
@@ -34,6 +36,7 @@ from proofsweep.sources.files import Files, LocalFile
 from proofsweep.sources.formats import AudioFormat
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_size
 from proofsweep.store.rows import answer_in
+from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 
 _NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
@@ -112,6 +115,7 @@ class VerifyContext:
     files: Files
     clock: Clock
     duplicates: DuplicateCache | None = None  # knows the answers for bytes that were sent before; None sends every item
+    budget: Budget | None = None  # covers and counts the calls; None for any number
     is_as_planned: bool = False  # whether only the planned version of a file is sent: another one may still be written
 
 
@@ -132,10 +136,13 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
                 with suppress(SlotSpent), work.open_audio() as audio:
                     outcome = work.outcome_without_call(audio)
                     if outcome is None:
+                        work.admit(CALLS_OF_A_FILE)
                         slot = work.partner.request_slot()  # (1)
                         work.partner.fill_slot(slot, audio.chunks(), audio.facts.size_bytes)  # (2)
                         outcome = outcome_of(work.partner.verify(slot, work.sidecar))  # (3)
-        except (RunMustStop, ResourceShortage, CallNotMade):
+        except RunMustStop as stopped:
+            return work.deferred(stopped)
+        except (ResourceShortage, CallNotMade):
             return work.deferred()
         except SourceError as error:
             outcome = _unreadable(error, item.ineligible)
@@ -162,7 +169,16 @@ class ItemWork:
     """The work on one item, by one thread; close it in the end, for the items that wait for the same bytes."""
 
     def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
-        self.partner = context.partner.in_new_session(self._note)
+        # Before the first call: RunMustStop if none are left. A copy, or a file that is not fit to be sent, makes none.
+        self.admit: Callable[[AbstractSet[Call]], None] = lambda _calls: None
+        self._calls_before = 0  # of earlier tries
+        claim = None
+        if context.budget is not None:
+            self.admit = partial(context.budget.admit, item.manifest_row)
+            self._calls_before = context.budget.calls_of_tries.get(item.manifest_row, 0)
+            claim = partial(context.budget.claim, item.manifest_row)
+        self._calls = self._calls_before
+        self.partner = context.partner.in_new_session(self._note, claim)
         self.sidecar: bytes | None = None  # the sidecar's bytes, once they are read; None for a one-file item
         self._item = item
         self._context = context
@@ -180,6 +196,8 @@ class ItemWork:
 
     def close(self) -> None:
         self._kept.close()
+        if self._context.budget is not None and self._calls:
+            self._context.budget.calls_of_tries[self._item.manifest_row] = self._calls
         if self._context.duplicates is not None and self._duplicate_key is not None:
             self._context.duplicates.settle(self._duplicate_key, self._done)
         # This and its session know each other, so Python may free them much later; an answer has up to 2 MiB.
@@ -187,6 +205,7 @@ class ItemWork:
 
     def _note(self, exchange: Exchange) -> None:
         self._exchanges.append(exchange)
+        self._calls += exchange.is_charged
         self._record(exchange)
 
     def open_audio(self) -> AbstractContextManager[AudioFile]:
@@ -195,6 +214,7 @@ class ItemWork:
         if proof_id is None:
             return open_audio(self._item.audio, self._context.files, is_sent=True)
         if self._asset is None:
+            self.admit(CALLS_OF_A_PROOF)
             self._asset = self._kept.enter_context(download_asset(self.partner, proof_id))
         return nullcontext(self._asset)
 
@@ -287,13 +307,14 @@ class ItemWork:
             finished_at=max(self._started_at, self._context.clock()),  # a wall clock may be put back meanwhile
             read=read,
             exchanges=self._exchanges,
+            calls_before=self._calls_before,
             original=self._original,
             earlier=self._earlier if isinstance(outcome, Accepted | Rejected) else None,
         )
         return self._done
 
-    def deferred(self) -> Deferred:
-        self._done = Deferred(self._item, self._exchanges)
+    def deferred(self, stopped: RunMustStop | None = None) -> Deferred:
+        self._done = Deferred(self._item, self._exchanges, stopped)
         return self._done
 
 

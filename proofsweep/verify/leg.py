@@ -27,7 +27,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget import Budget
+from proofsweep.verify.budget import Budget, calls_sent
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
@@ -197,7 +197,8 @@ class Leg:
         self.completed = CompletedRows(results, plan, partition)
         journal = Journal(results, plan.run_id, number, held.signs.holder.writer)
         self.parts = LegParts(results, plan, number, journal)
-        self.budget = Budget(bounds, service.partner.for_probes(), service.stop, utc_now, QUOTA_PROBE_SECONDS)
+        probes, spent = service.partner.for_probes(), calls_sent(service.unattributed)
+        self.budget = Budget(bounds, probes, service.stop, utc_now, QUOTA_PROBE_SECONDS, spent=spent)
         self.trail = AuditTrail(
             journal=journal,
             budget=self.budget,
@@ -210,6 +211,7 @@ class Leg:
             clock=service.clock,
             duplicates=DuplicateCache(service.stop, make_room=service.workers.make_room) if dedupe else None,
             is_as_planned=is_ingest,
+            budget=self.budget,
         )
         known = KnownFiles(root, PastAnswers(results, plan), is_emptied=is_ingest)
         self.attribution = Attribution(

@@ -28,10 +28,10 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget import CHECK_ROW
 from proofsweep.verify.fault import REFUSED_CONTENT
 from proofsweep.verify.item import VerifyContext, verify_item
 
-_NO_ROW = -1
 _KNOWN_SENT = 3  # for one check
 _DRAWN_AMONG = 32  # the smallest accepted items, of which others are sent each time
 _SILENCE = Path(__file__).with_name("silence.wav")  # a tenth of a second, without a credential
@@ -205,14 +205,16 @@ class Checks:
 
     def _sent(self, audio: str, sidecar: str | None) -> Finished:
         """Take a file or pair, of any place, through the core flow."""
-        item = WorkItem(manifest_row=_NO_ROW, item_id="check", audio=audio, sidecar=sidecar)
-        partner, files = self.verify.partner.for_probes(), self.verify.files.within(None)
-        context = VerifyContext(partner=partner, files=files, clock=self.verify.clock)
-        with self.trail.budget.for_probe():
-            done = verify_item(item, context, partial(self.trail.note, None))
-        if isinstance(done, Deferred):
-            partner.session.stop.check()
-            raise ResourceShortage("Too few files can be opened, or there is too little memory.", reason="")
+        item = WorkItem(manifest_row=CHECK_ROW, item_id="check", audio=audio, sidecar=sidecar)
+        partner, files, budget = self.verify.partner.for_probes(), self.verify.files.within(None), self.trail.budget
+        context = VerifyContext(partner=partner, files=files, clock=self.verify.clock, budget=budget)
+        with budget.for_check(is_awaited=partner.session.context.dispatcher.is_open):
+            done = verify_item(item, context, partial(self.trail.note, None, owed_to=CHECK_ROW))
+            if isinstance(done, Deferred):
+                partner.session.stop.check()
+                if done.stopped is not None:
+                    raise done.stopped
+                raise ResourceShortage("Too few files can be opened, or there is too little memory.", reason="")
         return done
 
     def look_at_root(self, root: str, missing: Sequence[Finished]) -> Result:

@@ -14,7 +14,6 @@ from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.outcomes import Deferred
 from proofsweep.store.latest import Latest
 from proofsweep.store.rows import row_of
-from proofsweep.verify.budget import calls_of
 from proofsweep.verify.item import verify_item
 from proofsweep.verify.leg import Leg
 
@@ -80,7 +79,7 @@ def _work(leg: Leg, item: WorkItem) -> bool:
     if leg.stop.reason is not None or not leg.attribution.may_try(item):
         return False
     is_free = item.ineligible is not None and not item.may_be_found
-    if not (is_free or leg.budget.admits(item.manifest_row, calls_of(item.audio))):
+    if not (is_free or leg.budget.may_begin(item.manifest_row)):
         return False
     began_at = leg.dispatcher.clock()
     try:

@@ -78,9 +78,9 @@ class _ChecksOfCommands:
                     yield f"{leg.run_id} leg {leg.number} row {number} began after {leg.bounds.closes_at}, at {at}"
 
     def calls_allowed(self) -> Iterator[str]:
-        """No leg is answered more calls than it may make, nor uses the reserve. Files in flight may retry."""
+        """No leg makes more calls than it may, nor uses the reserve: whatever must be made again, and checks too."""
         for process, leg in self._legs():
-            calls = self._answered_calls(process, leg)
+            calls = self._calls_of(process, leg)
             most = leg.bounds.max_calls
             if most is not None and calls > most:
                 yield f"{leg.run_id} leg {leg.number} made {calls} of {most} calls"
@@ -92,10 +92,10 @@ class _ChecksOfCommands:
         for process, commands in self.night.running:
             yield from ((process, leg) for leg in commands.legs)
 
-    def _answered_calls(self, process: Process, leg: WorkedLeg) -> int:
+    def _calls_of(self, process: Process, leg: WorkedLeg) -> int:
         until = leg.ended_at or math.inf
         served = (each for each in self.night.partner.served if each.by is process and each.is_keyed)
-        return sum(leg.began_at <= each.at <= until and each.status == _OK for each in served if each.has_arrived)
+        return sum(leg.began_at <= each.at <= until for each in served)
 
     # --- What looks say
 

@@ -1,5 +1,7 @@
 """An item begins only if its calls are covered: by the leg's own limit and by the partner's headroom."""
 
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from random import Random
 from types import SimpleNamespace
@@ -8,10 +10,10 @@ from typing import Any
 import pytest
 
 from proofsweep.config.threads import StopSwitch
-from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.runs import Bounds
-from proofsweep.verify.budget import Budget, calls_of
+from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, CHECK_ROW, Budget
 
 from ..left_behind import exchange
 from ..scripted_service import NOW
@@ -31,11 +33,16 @@ class Leg:
     budget: Budget = field(init=False)
     in_flight: dict[int, list[Call]] = field(default_factory=dict)
     failures: int = 0  # readings of the quota that fail first
+    calls_meanwhile: int = 0  # after a reading, and before its answer
 
     def __post_init__(self) -> None:
         partner: Any = self
         self.budget = Budget(self.bounds, partner, self.stop, lambda: NOW)
         self.budget.take_reading(self.quota, None)
+
+    def within(self, claim: Callable[[Call], None]) -> "Leg":
+        assert claim is not None
+        return self
 
     @property
     def ended_by(self) -> str | None:
@@ -47,17 +54,26 @@ class Leg:
         if self.failures:
             self.failures -= 1
             raise CallFailed("No answer.", stage="usage", reason="timeout")
-        return None, AnswerHeaders(rate_remaining=None if self.quota is None else self.quota - self.charged)
+        left = None if self.quota is None else self.quota - self.charged
+        for _ in range(self.calls_meanwhile):
+            self.spend(Call.UPLOADS, None)
+        return None, AnswerHeaders(rate_remaining=left)
 
     def spend(self, call: Call, row: int | None) -> None:
+        self.budget.claim(row, call)
         self.charged += 1
         self.budget.note(exchange(call), row)
 
     def begin(self, row: int) -> bool:
-        if self.budget.admits(row):
-            self.in_flight[row] = [Call.VERIFY, Call.UPLOADS]
-            return True
-        return False
+        if not self.budget.may_begin(row):
+            return False
+        try:
+            self.budget.admit(row)
+        except RunMustStop:
+            self.budget.release(row)
+            return False
+        self.in_flight[row] = [Call.VERIFY, Call.UPLOADS]
+        return True
 
     def go_on(self, row: int) -> None:
         calls = self.in_flight[row]
@@ -122,39 +138,148 @@ def test_a_reading_holds_its_own_call_and_none_that_was_made_meanwhile() -> None
     leg = Leg(1_000)
     for _ in range(15):
         leg.spend(Call.UPLOADS, None)
-    leg.budget.take_reading(990, None, spent=10)
-    left = leg.budget.left
+    leg.quota = 1_000 - 4  # others have spent four
+    leg.calls_meanwhile = 1
+    assert leg.budget.probe()
 
-    leg.budget.note(exchange(Call.USAGE), None)
-
-    assert (left, leg.budget.left) == (985, 985)
+    assert leg.charged == 17
+    assert leg.budget.left == 1_000 - 4 - 17
 
 
 @pytest.mark.parametrize(("max_calls", "may_begin"), [(3, False), (4, True)])
 def test_a_proof_begins_only_with_a_call_more_than_a_file(max_calls: int, may_begin: bool) -> None:
     """Its asset's URL costs one; the last probe of the headroom is the fourth."""
-    assert Leg(bounds=Bounds(max_calls=max_calls)).budget.admits(0, calls_of("/music/proof.wav"))
-    assert Leg(bounds=Bounds(max_calls=max_calls)).budget.admits(0, calls_of("proof:p")) is may_begin
+    Leg(bounds=Bounds(max_calls=max_calls)).budget.admit(0, CALLS_OF_A_FILE)
+    with nullcontext() if may_begin else pytest.raises(RunMustStop):
+        Leg(bounds=Bounds(max_calls=max_calls)).budget.admit(0, CALLS_OF_A_PROOF)
 
 
-def test_a_retry_is_spent_and_the_item_is_still_owed_its_verify() -> None:
-    """Only retries can exceed the limit of calls."""
-    leg = Leg(bounds=Bounds(max_calls=6))
-    assert leg.budget.admits(0)
-
+def test_a_call_is_repeated_only_while_one_is_left_for_that_and_the_item_is_still_owed_its_verify() -> None:
+    """The limit holds whatever fails; the last call is for the reading at the end."""
+    leg = Leg(bounds=Bounds(max_calls=5))
+    assert leg.begin(0)
     for _ in range(3):
         leg.spend(Call.UPLOADS, 0)
 
-    assert not leg.budget.admits(1)
+    with pytest.raises(RunMustStop):
+        leg.spend(Call.UPLOADS, 0)
+    assert not leg.begin(1)
     assert leg.stop.reason is None  # the item in flight is finished first
+    leg.spend(Call.VERIFY, 0)
+    leg.budget.release(0)
+    assert leg.ended_by == "window"
+    leg.budget.claim_last(Call.USAGE)
+    assert leg.budget.spent == 5
+    with pytest.raises(RunMustStop):
+        leg.budget.claim_last(Call.USAGE)
+
+
+def test_a_fresh_slot_is_asked_for_only_if_the_call_after_it_is_left_too() -> None:
+    """A slot alone is paid for nothing."""
+    leg = Leg(bounds=Bounds(max_calls=4))
+    assert leg.begin(0)
+    leg.spend(Call.UPLOADS, 0)
+    leg.spend(Call.VERIFY, 0)
+
+    with pytest.raises(RunMustStop):
+        leg.spend(Call.UPLOADS, 0)
+    assert leg.charged == 2
+
+
+def test_an_item_that_is_not_admitted_yet_holds_no_calls_and_keeps_the_leg_from_its_end() -> None:
+    """Such as a copy, which waits for its original and may need none."""
+    leg = Leg(bounds=Bounds(max_calls=3))
+    assert all(map(leg.budget.may_begin, range(50)))
+    leg.budget.admit(0)
+    with pytest.raises(RunMustStop):
+        leg.budget.admit(1)
+    leg.spend(Call.UPLOADS, 0)
+    leg.spend(Call.VERIFY, 0)
+    leg.budget.release(0)
+
+    assert leg.stop.reason is None
+    assert not leg.budget.may_begin(50)
+    for row in range(50):
+        leg.budget.release(row)
+    assert leg.ended_by == "window"
+
+
+def test_a_check_takes_the_calls_of_items_that_wait_for_it_and_have_made_none() -> None:
+    """They remain, at no cost; one that has its slot is still owed its verify."""
+    leg = Leg(bounds=Bounds(max_calls=6))
+    assert leg.begin(0)
+    assert leg.begin(1)
+    leg.spend(Call.UPLOADS, 0)
+
+    with leg.budget.for_check(is_awaited=True):
+        for call in (Call.UPLOADS, Call.VERIFY):
+            leg.spend(call, CHECK_ROW)
+
+    with pytest.raises(RunMustStop):
+        leg.spend(Call.UPLOADS, 1)
+    leg.spend(Call.VERIFY, 0)
+    assert leg.stop.reason is None
+
+
+@pytest.mark.parametrize("is_awaited", [True, False])
+def test_without_calls_for_a_check_the_leg_ends_at_once_only_if_all_wait_for_it(*, is_awaited: bool) -> None:
+    leg = Leg(bounds=Bounds(max_calls=4))
+    assert leg.begin(0)
+    leg.spend(Call.UPLOADS, 0)
+
+    with pytest.raises(RunMustStop), leg.budget.for_check(is_awaited=is_awaited):
+        pass
+
+    assert leg.ended_by == ("window" if is_awaited else None)
     leg.budget.release(0)
     assert leg.stop.reason is not None
+    assert leg.stop.reason.message.endswith("none are left for a check that files wait for.")
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_limit_is_exceeded_whatever_must_be_repeated(seed: int) -> None:
+    """By retries, fresh slots, checks and readings of the quota, in any order."""
+    chance = Random(seed)  # noqa: S311 - for orders, not for secrets
+    most = chance.randrange(3, 60)
+    by_limit, by_reserve = Leg(bounds=Bounds(max_calls=most)), Leg(most + 40, Bounds(reserve=40))
+    for leg in (by_limit, by_reserve):
+        row = 0
+        while leg.stop.reason is None:
+            row += 1
+            if leg.budget.may_begin(row):
+                with suppress(RunMustStop):
+                    leg.budget.admit(row)
+                    for call in chance.choices((Call.UPLOADS, Call.VERIFY), k=chance.randrange(6)):
+                        leg.spend(call, row)
+            with suppress(RunMustStop), leg.budget.for_check(is_awaited=chance.random() < 0.5):
+                for call in chance.choices((Call.UPLOADS, Call.VERIFY), k=chance.randrange(3)):
+                    leg.spend(call, CHECK_ROW)
+            leg.budget.probe()
+            leg.budget.release(row)
+        with suppress(RunMustStop):
+            leg.budget.claim_last(Call.USAGE)
+            leg.charged += 1
+        assert leg.charged <= most
+
+
+def test_a_call_that_was_never_sent_is_still_owed() -> None:
+    leg = Leg(bounds=Bounds(max_calls=3))
+    assert leg.begin(0)
+    leg.budget.claim(0, Call.UPLOADS)
+    leg.budget.note(exchange(Call.UPLOADS, bytes_sent=None), 0)
+
+    assert leg.budget.spent == 0
+    leg.spend(Call.UPLOADS, 0)
+    leg.spend(Call.VERIFY, 0)
+    assert leg.budget.spent == 2
 
 
 @pytest.mark.parametrize("free", [exchange(Call.HEALTH), exchange(Call.SLOT), exchange(Call.VERIFY, bytes_sent=None)])
 def test_a_call_without_key_or_never_sent_costs_nothing(free: Exchange) -> None:
     """The quota counts keyed operations (contract, Limits)."""
     leg = Leg(10)
+    if free.call.is_keyed:
+        leg.budget.claim(None, free.call)
     leg.budget.note(free, None)
 
     assert leg.budget.left == 10
