@@ -63,6 +63,7 @@ def row_of(finished: Finished, context: RowContext) -> Row:
     if (row["sidecar"], row["sidecar_sha256"]) in context.recovered:
         row["sidecar_source"] = "recovered"
     row |= _exchange_cells(finished.exchanges)
+    row["calls"] = finished.calls_before + sum(exchange.is_charged for exchange in finished.exchanges)
     if (original := finished.original) is not None:
         cells = _exchange_cells(original.exchanges)
         row |= {name: cells[name] for name in _IDS} | {"answered_by_row": original.item.manifest_row}
@@ -109,7 +110,6 @@ def _exchange_cells(exchanges: Sequence[Exchange]) -> Row:
         "upload_ms": slot.elapsed_ms if slot else None,
         "verify_ms": verify.elapsed_ms if verify else None,
         "verify_attempts": sum(exchange.call is Call.VERIFY for exchange in exchanges),
-        "calls": sum(exchange.is_charged for exchange in exchanges),
     }
 
 

@@ -75,8 +75,8 @@ verdicts (leg): One row for each row of a catalog and each run.
     storage_request_id   string     the storage target's own ID, if it gives one
     answer_sha256        string     hex sha256 of the exact body that POST /verify answered
     answered_by_row      int64      the row of this run with the same bytes whose answer is used; else null
-    verify_attempts      int32!     attempts of POST /verify
-    calls                int32!     keyed requests sent for this row, whatever the answer
+    verify_attempts      int32!     attempts of POST /verify in the try that led to this outcome
+    calls                int32!     keyed requests sent for this row in its leg, by all its tries, whatever the answer
     started_at           timestamp  when work on the row began
     finished_at          timestamp  when work on the row ended
     slot_ms              double     milliseconds of POST /uploads, of the attempt that led to the outcome

@@ -21,6 +21,7 @@ from partner import KEY, NEXT_KEY, Served
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError
+from proofsweep.domain.exchanges import Call
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.layout import kind_of
 from proofsweep.store.objects import open_store
@@ -59,6 +60,7 @@ class Checks:
             self.answers,
             self.outcomes,
             self.requests_kept,
+            self.calls_of_rows,
             self.calls_again,
             self.slots,
             self.pauses,
@@ -332,6 +334,19 @@ class Checks:
         if process.dead_at is not None:
             return before if self.bucket.was_failing(last, process.dead_at) else math.inf
         return before if has_given_up and (process.ended_at or 0.0) - last >= outage else math.inf
+
+    def calls_of_rows(self) -> Iterator[str]:
+        """A row says how many keyed calls were sent for it in its leg: those of all its tries."""
+        sent = Counter(
+            (row["run_id"], row["leg"], row["manifest_row"])
+            for row in self._exchanges_ever
+            if row["bytes_sent"] is not None and Call(row["call"]).is_keyed
+        )
+        for row in self.verdicts:
+            calls = sent[row["run_id"], row["leg"], row["manifest_row"]]
+            if row["calls"] != calls and not self.bucket.lost:
+                where = f"{row['run_id']} leg {row['leg']} row {row['manifest_row']}"
+                yield f"{where} says {row['calls']} calls, and {calls} are kept"
 
     def calls_again(self) -> Iterator[str]:
         """Of one run, no file is asked about again once its answer was kept; one that was in doubt was not kept.
