@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.threads import Event, monotonic
 from proofsweep.domain import models
-from proofsweep.domain.errors import SHORTAGES
+from proofsweep.domain.errors import SHORTAGES, SourceError
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.models import Resource, json_of, object_of, short_text_of
 from proofsweep.domain.text import printable
@@ -44,6 +44,7 @@ class Reply:
     # the JSON of the body; None where no JSON was expected, or none came.
     document: object = field(default=None, repr=False)
     body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end
+    abandoned_by: SourceError | None = None  # the source of the request's body, which could not be sent to its end
 
 
 class Sending(httpx.SyncByteStream):
@@ -86,6 +87,10 @@ class Sending(httpx.SyncByteStream):
         is_shortage = any(isinstance(each, OSError) and each.errno in SHORTAGES for each in _chain(error))
         exchange = self._exchange(answer, Failure.CONNECTION, cause_of(error))
         return Reply(replace(exchange, is_shortage=is_shortage and self.bytes_sent is None))
+
+    def abandoned(self, error: SourceError) -> Reply:
+        """Return an exchange that this machine has ended: it shows nothing of the wire, nor of the service."""
+        return Reply(self._exchange(None, Failure.SOURCE, error.message), abandoned_by=error)
 
     def _exchange(
         self, answer: httpx.Response | None, failure: Failure | None = None, because: str | None = None

@@ -122,6 +122,8 @@ class Session:
         sent_key = self._key if request.call.is_keyed else None
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
         self.record(reply.exchange)
+        if reply.abandoned_by is not None:  # the source's fault alone: the wire is as it was
+            raise reply.abandoned_by
         dispatcher.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
         return reply
 

@@ -3,8 +3,8 @@
 import math
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 from weakref import WeakSet
@@ -13,11 +13,13 @@ import httpcore
 import httpx
 from pydantic import SecretStr
 
+from proofsweep.client.call_queue import MOST_UPLOADS
 from proofsweep.client.reply import Reply, Request, Sending
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.config.threads import Event, Lock, Timer, local, monotonic
+from proofsweep.domain.errors import SourceError
 
 BROKEN_EXCHANGE = (httpx.TransportError, httpx.InvalidURL, UnicodeError)  # the last one: for impossible host names
 FIRST_CONTACT_SECONDS = 30.0  # how long a service is tried that was never reached
@@ -25,18 +27,21 @@ _SILENT_SECONDS = 2.5  # after which somebody is told that it is not reached yet
 _CONNECT_SECONDS = 10.0
 _MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
 _LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end, however long: 0.5 Mbit/s
-_LIMITS = httpx.Limits(max_connections=3, keepalive_expiry=5.0)  # to the API, to the storage, and for a download
+# The slowest body that is sent to its end: one of the most files that share a link of 2 Mbit/s (docs/reliability.md).
+_LEAST_SENT_BYTES_PER_SECOND = 2_000_000 / 8 / MOST_UPLOADS
+_PACKET_BYTES = 64 * 1024  # what is written at once; before each, the time limit is looked at
+_MOST_CONNECTIONS, _KEPT_SECONDS = 3, 5.0  # to the API, to the storage, and for a download
 _CACHED_ADDRESSES = 256  # addresses that are parsed once
 _HIGHEST_PORT = 65_535
 
 
 class _ThreadClients(local):
     def __init__(self) -> None:
-        self.clients: dict[Proxy | None, httpx.HTTPTransport] = {}
+        self.clients: dict[Proxy | None, _Connections] = {}
 
 
 class Transport:
-    """Sends requests from worker threads, each with an httpx transport of its own.
+    """Sends requests from worker threads, each with connections of its own.
 
     It follows no redirect (the key would go with it), keeps no cookie, sends nothing twice and logs no URL: an
     `httpx.Client` above it would read each.
@@ -54,17 +59,17 @@ class Transport:
     ) -> None:
         """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent.
 
+        The sending of a request has twice as long too, and the time that its body takes on the slowest link.
         The `clock` learns from the answers. `on_silence` is called in another thread if nothing is reached for some
         seconds after the first call.
         """
         seconds = timeouts.read_seconds
-        timeout = httpx.Timeout(connect=_CONNECT_SECONDS, read=seconds, write=seconds, pool=_CONNECT_SECONDS)
-        self._extensions = {"timeout": timeout.as_dict()}
+        self._time_limits = {"connect": _CONNECT_SECONDS, "read": seconds, "pool": _CONNECT_SECONDS}
         self._headers = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
         self._clock = clock or ServiceClock()
         self._tls = tls or httpx.create_ssl_context()
-        self._network = _Network(2 * seconds)
-        self._own, self._clients = _ThreadClients(), set[httpx.HTTPTransport]()
+        self._network = _Network(stall_seconds=seconds, answer_seconds=2 * seconds)
+        self._own, self._clients = _ThreadClients(), set[_Connections]()
         self.proxies = proxies
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
         self.reached = Event()  # set when the head of a first request was sent
@@ -73,10 +78,10 @@ class Transport:
         self._silence.daemon = True
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
-        """Make one exchange; the reply tells what went wrong on the wire.
+        """Make one exchange; the reply tells what went wrong on the wire, and what ended the body at its source.
 
-        Only errors of this machine are raised: of local files (audio that changed, a full disk), and ConfigError for a
-        proxy that cannot be used.
+        Only errors of this machine are raised: of what takes a body (a full disk), and ConfigError for a proxy that
+        cannot be used.
         """
         if self._tried_since == math.inf:
             self._tried_since = monotonic()
@@ -88,6 +93,8 @@ class Transport:
             content = _content(request, answer, sending.bytes_sent)
         except BROKEN_EXCHANGE as error:
             return sending.broken(answer, error)
+        except SourceError as error:
+            return sending.abandoned(error)
         finally:
             if answer is not None:
                 answer.close()
@@ -114,9 +121,12 @@ class Transport:
             headers["x-api-key"] = key.get_secret_value()
         if request.content_bytes or request.method == "POST":
             headers["Content-Length"] = str(request.content_bytes)  # storage refuses a body in chunks
+        send_seconds = self._network.answer_seconds + request.content_bytes / _LEAST_SENT_BYTES_PER_SECOND
+        limits = {"timeout": self._time_limits | {"write": send_seconds}}
         client = self._client(self._proxy_to(url.scheme, url.host))
-        sent = httpx.Request(request.method, url, headers=headers, stream=sending, extensions=self._extensions)
-        answer = client.handle_request(sent)
+        answer = client.handle_request(
+            httpx.Request(request.method, url, headers=headers, stream=sending, extensions=limits)
+        )
         stream = answer.extensions["network_stream"]
         if isinstance(stream, _Stream) and stream.has_read:
             return answer
@@ -124,16 +134,11 @@ class Transport:
         answer.close()
         raise httpx.RemoteProtocolError("an answer to no request")
 
-    def _client(self, proxy: Proxy | None) -> httpx.HTTPTransport:
+    def _client(self, proxy: Proxy | None) -> "_Connections":
         client = self._own.clients.get(proxy)
-        if client is not None:
-            return client
-        tls = self._tls if proxy is not None and proxy.url.lower().startswith("https:") else None
-        way = None if proxy is None else httpx.Proxy(proxy.url, ssl_context=tls)
-        client = httpx.HTTPTransport(verify=self._tls, trust_env=False, limits=_LIMITS, proxy=way)
-        client._pool._network_backend = self._network  # noqa: SLF001 - httpx has no door to httpcore's backend
-        self._own.clients[proxy] = client
-        self._clients.add(client)
+        if client is None:
+            client = self._own.clients[proxy] = _Connections(self._network, self._tls, proxy)
+            self._clients.add(client)
         return client
 
 
@@ -167,11 +172,89 @@ def _pieces(answer: httpx.Response, most_bytes: float) -> Iterator[bytes]:
         yield piece
 
 
-class _Network(httpcore.SyncBackend):
-    """Opens connections on which an answer may take `answer_seconds` in all, and can abort all of them."""
+_AS_OF_HTTPX: Mapping[type[Exception], type[httpx.TransportError]] = {
+    httpcore.ConnectTimeout: httpx.ConnectTimeout,
+    httpcore.ReadTimeout: httpx.ReadTimeout,
+    httpcore.WriteTimeout: httpx.WriteTimeout,
+    httpcore.PoolTimeout: httpx.PoolTimeout,
+    httpcore.ConnectError: httpx.ConnectError,
+    httpcore.ReadError: httpx.ReadError,
+    httpcore.WriteError: httpx.WriteError,
+    httpcore.ProxyError: httpx.ProxyError,
+    httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
+    httpcore.LocalProtocolError: httpx.LocalProtocolError,
+    httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
+}
 
-    def __init__(self, answer_seconds: float) -> None:
-        self.answer_seconds = answer_seconds
+
+@contextmanager
+def _errors_of_httpx() -> Iterator[None]:
+    try:
+        yield
+    except tuple(_AS_OF_HTTPX) as error:
+        raise _AS_OF_HTTPX[type(error)](str(error)) from error
+
+
+class _Connections(httpx.BaseTransport):
+    """The connections of one thread, direct or through one proxy.
+
+    `httpx.HTTPTransport` does the same, but takes no network backend of httpcore.
+    """
+
+    def __init__(self, network: "_Network", tls: ssl.SSLContext, proxy: Proxy | None) -> None:
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=tls,
+            proxy=None if proxy is None else _way_through(proxy, tls),
+            max_connections=_MOST_CONNECTIONS,
+            keepalive_expiry=_KEPT_SECONDS,
+            network_backend=network,
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url = request.url
+        sent = httpcore.Request(
+            request.method,
+            httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _errors_of_httpx():
+            answer = self._pool.handle_request(sent)
+        body = _Body(answer)
+        return httpx.Response(answer.status, headers=answer.headers, stream=body, extensions=answer.extensions)
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _errors_of_httpx():
+            yield from self._answer.iter_stream()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+def _way_through(proxy: Proxy, tls: ssl.SSLContext) -> httpcore.Proxy:
+    named = httpx.Proxy(proxy.url)  # takes user and password out of the URL
+    url, is_safe = named.url, named.url.scheme == "https"
+    address = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    return httpcore.Proxy(address, auth=named.raw_auth, ssl_context=tls if is_safe else None)
+
+
+class _Network(httpcore.SyncBackend):
+    """Opens connections on which an answer may take `answer_seconds` in all, and can abort all of them.
+
+    The other side may take no byte of a request for at most `stall_seconds`.
+    """
+
+    def __init__(self, *, stall_seconds: float, answer_seconds: float) -> None:
+        self.stall_seconds, self.answer_seconds = stall_seconds, answer_seconds
         self._open, self._lock, self._is_aborted = WeakSet[_Stream](), Lock(), False
 
     def connect_tcp(self, *given: Any, **named: Any) -> httpcore.NetworkStream:  # noqa: ANN401 - httpcore's own
@@ -194,13 +277,17 @@ class _Network(httpcore.SyncBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """Limits the time from the last byte sent to the end of the answer: httpcore's own limit is for one read."""
+    """Limits the time of a whole request, and from its last byte sent that of the whole answer.
+
+    httpcore's own limits are for one read and one write: by them a byte a minute would go on for ever.
+    """
 
     def __init__(self, stream: httpcore.NetworkStream, network: _Network) -> None:
         self._stream, self._network = stream, network
         self.due_at = monotonic() + network.answer_seconds
         self.has_read = True  # whether anything was read since the last write
         self._held = b""
+        self._send_until = math.inf
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if self._held:
@@ -212,15 +299,27 @@ class _Stream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, left_seconds if timeout is None else min(timeout, left_seconds))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write; what is first, a request's head, goes with the next piece in one packet."""
+        """Write; what is first, a request's head, goes with the next piece in one packet.
+
+        The `timeout` that comes with the head is that of the whole request.
+        """
         if self.has_read:
             self.has_read, self._held = False, buffer
+            self._send_until = math.inf if timeout is None else monotonic() + timeout
             return
         held, self._held = self._held, b""
         try:
-            self._stream.write(held + buffer, timeout)
+            self._write_in_time(held + buffer)
         finally:
             self.due_at = monotonic() + self._network.answer_seconds
+
+    def _write_in_time(self, content: bytes) -> None:
+        for start in range(0, len(content), _PACKET_BYTES):
+            left_seconds = self._send_until - monotonic()
+            if left_seconds <= 0:
+                raise httpcore.WriteTimeout("the request took too long")
+            packet = content[start : start + _PACKET_BYTES]
+            self._stream.write(packet, min(self._network.stall_seconds, left_seconds))
 
     def close(self) -> None:
         self._stream.close()

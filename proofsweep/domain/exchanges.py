@@ -48,13 +48,13 @@ class AnswerHeaders:
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
         """Read the headers of one answer; `now` turns a `Retry-After` date, which HTTP allows, into a duration."""
         partner_date = _date(headers.get("date"))
-        limit, remaining, reset = [_count(headers.get(name)) for name in _RATE_HEADERS]
+        limit, remaining, reset = [headers.get(name) for name in _RATE_HEADERS]
         return cls(
             request_id=_text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid")),
             retry_after_seconds=_wait_seconds(headers.get("retry-after"), partner_date or now),
-            rate_limit=limit,
-            rate_remaining=remaining,
-            rate_reset=instant_of(reset),
+            rate_limit=_count(limit),
+            rate_remaining=_headroom(remaining),
+            rate_reset=instant_of(_count(reset)),
             partner_date=partner_date,
             sunset=_text(headers.get("sunset")),
             is_replay=(headers.get("idempotency-replayed") or "").strip().lower() == "true",
@@ -68,6 +68,14 @@ def _text(value: str | None) -> str | None:
 def _count(value: str | None) -> int | None:
     digits = (value or "").strip()
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_COUNT_DIGITS else None
+
+
+def _headroom(value: str | None) -> int | None:
+    """Return the calls that are left: none, also where more were let through than the quota has."""
+    text = (value or "").strip()
+    if text.startswith("-") and _count(text[1:]) is not None:
+        return 0
+    return _count(text)
 
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:
@@ -128,6 +136,7 @@ class Failure(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     BAD_ANSWER = "bad_answer"
+    SOURCE = "source"  # the file that was being sent changed, or could not be read to its end: no answer was awaited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,7 +100,7 @@ exchanges (leg): One row for each HTTP exchange, retries included. Its environme
     elapsed_ms           double!    milliseconds until the answer was read
     status               int16      HTTP status; null without an answer
     error_code           string     ApiError code as received
-    failure              string     timeout, connection or bad_answer; null if the answer was usable
+    failure              string     timeout, connection, bad_answer or source (the file was not whole); null if usable
     request_id           string     X-Request-Id or x-amzn-requestid; for call slot, the storage target's own ID
     retry_after_seconds  double     Retry-After as a duration in seconds
     rate_limit           int64      X-RateLimit-Limit: the monthly quota

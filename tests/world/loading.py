@@ -77,7 +77,7 @@ def _replace_network() -> None:
     httpcore._sync.http11.time = virtual_threads.time
     httpcore._synchronization.threading = virtual_threads.threading
     httpx.create_ssl_context = lru_cache(1)(httpx.create_ssl_context)
-    httpx.HTTPTransport.__hash__ = transport._Stream.__hash__ = _serial
+    transport._Connections.__hash__ = transport._Stream.__hash__ = _serial
     httpcore.SyncBackend.connect_tcp = lambda _, host, port, timeout=None, **named: connect(
         Surroundings.partner, host, timeout
     )

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
+from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent, SourceError
 from proofsweep.domain.models import UploadResponse
+from proofsweep.domain.reasons import Reason
 
 from .conftest import AUDIO, AUDIO_BYTES, KEY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from .conftest import Client, NewClient, ScriptedServer, Write
@@ -32,6 +34,20 @@ def test_an_expired_slot_does_not_use_up_the_fresh_upload(
         client.partner.verify(slot, None)
 
     assert client.facts() == [("slot", 403, None), ("verify", 404, None)]
+
+
+def test_a_slot_that_the_source_leaves_half_filled_is_recorded(client: Client, slot: UploadResponse) -> None:
+    """It was asked for and charged, and no other slot is: the file is at fault, and no circuit counts it."""
+    changed = SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
+
+    def audio() -> Iterator[bytes]:
+        yield AUDIO[0]
+        raise changed
+
+    with pytest.raises(SourceError):
+        client.partner.fill_slot(slot, audio(), AUDIO_BYTES)
+
+    assert client.facts() == [("slot", None, "source")]
 
 
 def test_a_probe_spends_few_tries_and_opens_no_circuit(

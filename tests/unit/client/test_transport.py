@@ -18,8 +18,9 @@ import pytest
 
 from proofsweep.client.reply import Reply, Request, cause_of, unnamed_in
 from proofsweep.client.transport import Transport
-from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.errors import CallFailed, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.reasons import Reason
 
 if TYPE_CHECKING:
     from .conftest import NewClient, ScriptedServer, Write
@@ -309,14 +310,45 @@ def test_an_answer_that_trickles_is_a_timeout(api: ScriptedServer, impatient: Tr
 
 
 def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, impatient: Transport) -> None:
-    """A large body takes long on a slow network."""
-    content = slowly([b"0123456789"] * 4, ANSWER_SECONDS / 2)
+    """A large body takes long on a slow network: at 2 Mbit/s, shared by sixteen, 64 KiB take four seconds."""
+    content = slowly([bytes(16_384)] * 4, ANSWER_SECONDS / 2)
     api.script = [WHOLE]
 
-    reply = impatient.send(replace(request_for(api), content=content, content_bytes=40), attempt=1, key=None)
+    reply = impatient.send(replace(request_for(api), content=content, content_bytes=65_536), attempt=1, key=None)
 
     assert reply.document == {"good": True, "verdict": "valid"}
     assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
+
+
+def test_a_request_that_is_taken_too_slowly_is_a_timeout(
+    api: ScriptedServer, impatient: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its whole time is limited, however often a few bytes of it go; its slot is gone long before."""
+    monkeypatch.setattr("proofsweep.client.transport._LEAST_SENT_BYTES_PER_SECOND", 1e9)
+    content = slowly(repeat(bytes(16), 100), ANSWER_SECONDS / 10)
+
+    reply = impatient.send(replace(request_for(api), content=content, content_bytes=1_600), attempt=1, key=None)
+
+    assert (reply.exchange.status, reply.exchange.failure) == (None, "timeout")
+    assert (reply.exchange.bytes_sent or 0) < 800
+
+
+def test_a_body_that_its_source_ends_is_told_apart_from_a_broken_connection(
+    api: ScriptedServer, transport: Transport
+) -> None:
+    """The wire is as it was, and the exchange is known nevertheless: a part of the file went out."""
+    changed = SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
+
+    def content() -> Iterator[bytes]:
+        yield b"0123456789"
+        raise changed
+
+    upload = Request(call=Call.SLOT, method="POST", url=api.url, content=content(), content_bytes=40)
+    reply = transport.send(upload, attempt=1, key=None)
+
+    exchange = reply.exchange
+    assert (exchange.status, exchange.failure, exchange.bytes_sent) == (None, "source", 10)
+    assert reply.abandoned_by is changed
 
 
 def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -> None:

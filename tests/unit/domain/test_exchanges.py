@@ -87,8 +87,14 @@ def test_the_reset_is_an_instant_and_the_limit_a_plain_count() -> None:
     assert (headers.rate_limit, headers.rate_remaining) == (100_000, 0)
 
 
+def test_a_headroom_below_zero_is_none_left() -> None:
+    """Other users of the key were let through beyond the quota; nobody goes on as if nothing were known of it."""
+    assert read(x_ratelimit_remaining="-3").rate_remaining == 0
+    assert read(x_ratelimit_reset="-3").rate_reset is None
+
+
 @pytest.mark.parametrize(
-    "junk", ["", "many", "5, 5", "-5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
+    "junk", ["", "many", "5, 5", "--5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
 )
 def test_a_malformed_count_is_absent(junk: str) -> None:
     """Only plain digits that fit 64 bits get into the tables; a gateway that adds a header twice makes it a list."""
