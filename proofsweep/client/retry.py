@@ -19,7 +19,7 @@ _UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND,
 
 class Step(Enum):
     RETRY = auto()
-    PAUSE_ALL = auto()  # the service throttles or is closed: no call goes for so long, then this one is repeated
+    PAUSE_ALL = auto()  # the service throttles or is down: no call goes for so long, then this one is repeated
     RENEW_KEY = auto()  # the key was refused: only another key can go on
     FRESH_SLOT = auto()  # this slot is spent: begin again with another one
     GIVE_UP = auto()  # a repeat cannot help
@@ -30,11 +30,20 @@ Decision = tuple[Step, float]
 GIVE_UP: Decision = Step.GIVE_UP, 0.0
 
 
-def decide(exchange: Exchange, retry: RetrySettings, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
+def decide(
+    exchange: Exchange,
+    retry: RetrySettings,
+    *,
+    failures: int,
+    fresh_slots: int,
+    jitter: float,
+    is_of_outage: bool = False,
+) -> Decision:
     """Return what follows an exchange without success.
 
     `failures` of this call are counted since its last success, this one included; a 429 is a wait, and none.
     `fresh_slots` were requested because this call had spent the one before. `jitter` is a random number in 0..1.
+    `is_of_outage` says that the circuit is open, and that this call was a probe.
     """
     if exchange.call is Call.SLOT:
         return _after_slot(exchange, retry, failures, jitter)
@@ -43,7 +52,7 @@ def decide(exchange: Exchange, retry: RetrySettings, *, failures: int, fresh_slo
     if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
         return Step.RENEW_KEY, 0.0
     if is_transient(exchange):
-        return _after_outage(exchange, retry, failures, jitter)
+        return _after_outage(exchange, retry, failures, jitter, is_of_outage=is_of_outage)
     if exchange.call is Call.VERIFY and exchange.status in _UPLOAD_GONE_STATUSES and fresh_slots == 0:
         return Step.FRESH_SLOT, 0.0
     return GIVE_UP
@@ -75,11 +84,18 @@ def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float) -> 
     return GIVE_UP if is_given_up else (Step.RETRY, wait)
 
 
-def _after_outage(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
+def _after_outage(
+    exchange: Exchange, retry: RetrySettings, failures: int, jitter: float, *, is_of_outage: bool
+) -> Decision:
+    """Wait as told, up to the longest wait; what fails so often is tried once more at the end of the leg.
+
+    One long wait among successes is that of its own call: only what a probe of an outage is told is told of all calls.
+    """
     if failures >= retry.attempts:
         return GIVE_UP
     told = exchange.headers.retry_after_seconds or 0.0
-    if told > retry.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES:
+    is_long = told > retry.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES
+    if is_of_outage and is_long:
         return Step.PAUSE_ALL, told
     return Step.RETRY, _wait(exchange, retry, failures, jitter)
 

@@ -147,6 +147,7 @@ class Session:
             failures=history.failures,
             fresh_slots=history.fresh_slots,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+            is_of_outage=self.is_probe and self.context.dispatcher.is_open,
         )
         if step is Step.GIVE_UP:
             _give_up(exchange)

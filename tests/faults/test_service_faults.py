@@ -143,6 +143,20 @@ def test_the_ending_tells_a_spent_quota_from_a_closed_lane(
     assert sum(leg["calls"] for leg in world.legs()) + 1 == world.service.charged  # the plan's own
 
 
+@pytest.mark.parametrize("call", ["uploads", "verify"])
+def test_one_long_wait_among_successes_is_its_own_calls(
+    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, *, call: str
+) -> None:
+    """Other files go on, and this one is asked about again: one busy node of a gateway ends no night."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS", "0.2")
+    down = Answer(503, HTML, headers={"Retry-After": "300"})
+    world.service.changes[call] = lambda number, usual: down if number == 3 else usual
+
+    ended_by = world.verify(world.catalog(*["valid"] * 12))
+
+    assert (ended_by, outcomes(world)) == ("complete", {("accepted", None): 12})
+
+
 def test_a_429_without_any_header_is_waited_for(world: ForeignWorld) -> None:
     """No Retry-After, no quota headers, an HTML body: it is still a 429, and no failure."""
     busy = Answer(429, HTML)

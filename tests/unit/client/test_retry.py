@@ -62,9 +62,10 @@ TABLE = [
     (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 1, 0, (Step.RETRY, 0.5)),
     (exchange(Call.HEALTH, 500), 1, 0, (Step.RETRY, 0.5)),
     (exchange(Call.HEALTH, 429), 1, 0, (Step.RETRY, 0.5)),
-    # A service that says how long it is down is waited for; a long wait holds all calls back.
+    # A service that says how long it is down is waited for, within bounds, and only by the call that it said it to.
     (exchange(Call.VERIFY, 503, retry_after=SHORT), 1, 0, (Step.RETRY, SHORT)),
-    (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, (Step.PAUSE_ALL, LONG)),
+    (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, (Step.RETRY, 8.0)),
+    (exchange(Call.UPLOADS, 503, retry_after=LONG), 2, 0, (Step.RETRY, 8.0)),
     (exchange(Call.VERIFY, 503, retry_after=LONG), 3, 0, "http_503"),
     (exchange(Call.DOWNLOAD, 503, retry_after=LONG), 1, 0, (Step.RETRY, 8.0)),
     # Some statuses of verify may mean that the upload is gone: one fresh upload, then they are final.
@@ -112,6 +113,23 @@ def test_what_follows_a_failed_exchange(
     assert not isinstance(expected, str) or reason_of(failed) == expected
 
 
+@pytest.mark.parametrize(
+    ("call", "told_seconds", "expected"),
+    [
+        (Call.VERIFY, LONG, (Step.PAUSE_ALL, LONG)),
+        (Call.VERIFY, SHORT, (Step.RETRY, SHORT)),
+        (Call.USAGE, LONG, (Step.RETRY, 8.0)),
+    ],
+)
+def test_what_a_probe_of_an_outage_is_told_holds_for_all(
+    call: Call, told_seconds: float, expected: tuple[Step, float]
+) -> None:
+    """Nothing else goes meanwhile; a service that is down for an hour ends the leg."""
+    failed = exchange(call, 503, retry_after=told_seconds)
+
+    assert decide(failed, SETTINGS, failures=1, fresh_slots=0, jitter=1.0, is_of_outage=True) == expected
+
+
 @pytest.mark.parametrize("attempt", [1, 2, 3, 4, 5, 60, 10_000])
 def test_backoff_doubles_within_bounds(attempt: int) -> None:
     """Jitter spreads a wait over its upper half, and no wait is longer than the longest."""
@@ -132,18 +150,20 @@ ANY_EXCHANGE = st.builds(
 
 
 @settings(deadline=None)
-@given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1))
+@given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1), st.booleans())
 def test_no_wait_is_endless_and_nothing_is_tried_for_ever(
-    failed: Exchange, failures: int, fresh_slots: int, jitter: float
+    failed: Exchange, failures: int, fresh_slots: int, jitter: float, is_of_outage: bool
 ) -> None:
-    """Only a 429 or a closed service causes a long wait; after the last attempt only a 429 or a new key allows more."""
-    step, wait_seconds = decide(failed, SETTINGS, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
+    """Only a 429 or an outage causes a long wait; after the last attempt only a 429 or a new key allows more."""
+    facts = {"failures": failures, "fresh_slots": fresh_slots, "jitter": jitter}
+    step, wait_seconds = decide(failed, SETTINGS, **facts, is_of_outage=is_of_outage)
     last, _ = decide(failed, SETTINGS, failures=SETTINGS.attempts, fresh_slots=SETTINGS.attempts, jitter=jitter)
 
     longest_seconds = SETTINGS.longest_wait_seconds
     if step is Step.PAUSE_ALL:
         longest_seconds = max(failed.headers.retry_after_seconds or 0, longest_seconds)
         assert failed.call.is_keyed
+        assert is_of_outage or failed.is_throttled
     is_lane_of_its_own = failed.call is Call.ROTATE and failed.status == 429
     assert wait_seconds >= 0
     assert wait_seconds <= longest_seconds or is_lane_of_its_own
