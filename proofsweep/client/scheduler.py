@@ -22,7 +22,7 @@ _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 @dataclass(frozen=True, slots=True)
 class LaneStatus:
-    rate: float | None  # calls per second that it lets through; None until it has throttled
+    rate: float | None  # calls per second that it lets through, as this run or an earlier one learned
     is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = 0.0  # what is left of the pause that the service asked for
     is_shared: bool = False  # other processes are known to use it too

@@ -32,7 +32,9 @@ class LegProgress:
     rate: float | None = None  # rows per second over the last minute; None before there is a second to compare
     calls: int = 0  # keyed calls of this leg
     seconds_left: float | None = None  # by that rate; None if it cannot be estimated
-    lane_rate: float | None = None  # calls per second that the service lets through; None until it has throttled
+    lane_rate: float | None = (
+        None  # calls per second that the service lets through, as this run or an earlier one learned
+    )
     quota_left: int | None = None  # calls left in the key's quota; None if the service did not say
     waiting: str = ""  # why rows come slowly, or not at all, in one sentence
 

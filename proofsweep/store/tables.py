@@ -136,7 +136,7 @@ runs (leg): One row for each leg of a run.
     calls_again          int64      of these calls, those that repeat a call answered in an earlier leg
     calls_unrecorded     int64      calls of a killed leg that its journal lacks; null, as they are not known
     throttled            int64      answers with status 429
-    rate_learned         double     calls per second that the service admits, as learned
+    rate_learned         double     calls per second that the service admits, as learned; null if the leg met no 429
     quota_before         int64      calls left in the quota when the leg began
     quota_after          int64      calls left in the quota when the leg ended
     service_version      string     from GET /health

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from urllib.parse import urlsplit
 
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.threads import background_thread, monotonic, utc_now
@@ -59,6 +60,7 @@ def begun_leg(
     with RateLeases(results.store, service, plan, rate).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts: Row = {
+            "base_url_host": urlsplit(settings.base_url).netloc,  # a run may go on where its plan was not made
             "key_fingerprint": service.key_fingerprint,
             "flow_run_id": flow_run_id,
             "quota_before": status.headroom,
@@ -88,7 +90,7 @@ def begun_leg(
 def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     """Keep a leg alive for the work inside, and settle it however the work ends."""
     results, plan = leg.results, leg.plan
-    started_at = clock()
+    started_at, refused_before = clock(), leg.dispatcher.refused
     log(LogEvent.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
     leg.dispatcher.on_open = leg.attribution.restore
     try:
@@ -105,7 +107,10 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         # The last reading of the quota may take a minute, and the parts of a long run some.
         with background_thread("heartbeat", leg.heartbeat.send_heartbeats):
             facts = facts | {"started_at": started_at, "quota_after": _headroom(leg, ended_by)}
-            facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
+            facts |= {"finished_at": max(started_at, clock())}
+            # A rate that was only remembered is told no further: each leg would pass it on to the next, for ever.
+            if leg.dispatcher.refused > refused_before:
+                facts |= {"rate_learned": leg.dispatcher.status().rate}
             leg.trail.flush()
             row = settle_leg(  # (4)
                 leg.parts,

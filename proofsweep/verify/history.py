@@ -5,7 +5,6 @@ All of it is derived from receipts and parts: it may be deleted, and no leg fail
 
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
 
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.domain.errors import ProofsweepError
@@ -16,7 +15,6 @@ from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord, RunRecord
 from proofsweep.verify.forecast import Measurement
 
-_RATED_LEGS = 10
 _RATE_IS_KEPT = timedelta(days=7)
 _SENT = ("accepted", "rejected", "failed")
 _LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it works
@@ -39,15 +37,16 @@ def _refresh_latest(results: Results, plan: Plan) -> None:
 
 
 def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: datetime) -> float | None:
-    """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
+    """Return the calls a second that this key's last leg which was refused any has learned; None after some days."""
     lane = (base_url.split("/")[2], key_fingerprint)
-    legs = (leg for run in results.log.known.newest_first() for leg in reversed(run.legs))
-    for leg in islice(legs, _RATED_LEGS):
-        rate, finished_at = leg.counts.get("rate_learned"), leg.finished_at
-        is_same_lane = (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) == lane
-        if is_same_lane and isinstance(rate, float) and finished_at and finished_at >= now - _RATE_IS_KEPT:
-            return rate
-    return None
+    learned: list[tuple[datetime, str, float]] = []
+    for run in results.log.known.newest_first():
+        for leg in run.legs:
+            rate, finished_at = leg.counts.get("rate_learned"), leg.finished_at
+            is_same_lane = (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) == lane
+            if is_same_lane and isinstance(rate, float) and finished_at and finished_at >= now - _RATE_IS_KEPT:
+                learned.append((finished_at, run.plan.run_id, rate))
+    return max(learned)[-1] if learned else None
 
 
 def newest_measurement(results: Results, environment: str) -> Measurement | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ..servers.foreign_service import Answer
+from ..servers.foreign_service import Answer, ForeignService
 from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 
@@ -155,6 +155,25 @@ def test_one_long_wait_among_successes_is_its_own_calls(
     ended_by = world.verify(world.catalog(*["valid"] * 12))
 
     assert (ended_by, outcomes(world)) == ("complete", {("accepted", None): 12})
+
+
+def test_a_leg_names_the_address_that_it_called(
+    bare_world: ForeignWorld, service: ForeignService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A partner that moved has a rate limit of its own, and a run may go on there."""
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__MAX_CALLS", "6")
+    stopped = bare_world.verify(catalog := bare_world.catalog(*["valid"] * 6))
+    monkeypatch.delenv("PROOFSWEEP_BOUNDS__MAX_CALLS")
+    (binding,) = bare_world.results.glob("_keys/*")
+    binding.unlink()
+    moved = service.base_url.replace("127.0.0.1", "localhost")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", moved)
+
+    resumed = bare_world.verify(catalog)
+
+    assert (stopped, resumed) == ("window", "complete")
+    hosts = [leg["base_url_host"] for leg in bare_world.legs()]
+    assert hosts == [service.base_url.split("/")[2], moved.split("/")[2]]
 
 
 def test_a_429_without_any_header_is_waited_for(world: ForeignWorld) -> None:

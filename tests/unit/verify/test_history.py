@@ -82,6 +82,26 @@ def test_what_an_earlier_leg_learned_of_the_lane_spares_the_search(
     assert learned_rate(results, URL, "abc", WEEK_AGO + timedelta(days=7)) == rate
 
 
+def test_a_rate_is_kept_for_days_however_many_legs_were_refused_no_call(results: Results) -> None:
+    """A watched folder has a leg in each pass."""
+    lane = {"base_url_host": "partner.example", "key_fingerprint": "abc"}
+    for number in range(14):
+        plan = plan_of_run(f"202611{number + 1:02}T120000Z_000aa")
+        end_leg(results, plan, **lane, rate_learned=None if number else 5.0, finished_at=NOON + timedelta(hours=number))
+
+    learned = [learned_rate(results, URL, "abc", NOON + timedelta(days=days)) for days in (7, 8)]
+
+    assert learned == [5.0, None]
+
+
+def test_the_rate_of_an_old_run_that_was_resumed_last_counts(results: Results) -> None:
+    lane = {"base_url_host": "partner.example", "key_fingerprint": "abc"}
+    end_leg(results, plan_of_run(RUNS[0]), **lane, rate_learned=5.0, finished_at=NOON + timedelta(hours=2))
+    end_leg(results, plan_of_run(RUNS[1]), **lane, rate_learned=9.0, finished_at=NOON)
+
+    assert learned_rate(results, URL, "abc", NOON + timedelta(days=1)) == 5.0
+
+
 def leave_measured(results: Results, plan: Plan, leg: int, hour: int, rows: int, **told: object) -> None:
     """Leave a leg behind that verified so many rows in an hour."""
     begin_leg(results, plan, leg)

@@ -91,14 +91,31 @@ def end_by(ended_by: str) -> Callable[[Leg], None]:
 
 def test_the_row_of_a_leg_says_how_it_began_and_ended(run: Run) -> None:
     """What the service said, the quota before and after, the key's fingerprint and the flow run."""
-    run.work(lambda leg: leg.dispatcher.remember(500.0))
+    run.work(lambda _leg: None)
 
     row = run.row()
     told = {"quota_before": 1_000, "quota_after": 900, "key_fingerprint": "abc", "flow_run_id": "flow-7"}
     told |= {"service_version": "7", "service_commit": "c0ffee", "service_deployed_at": NOW}
-    told |= {"started_at": NOW, "finished_at": NOW, "rate_learned": 500.0, "ended_by": "complete", "accepted": 4}
+    told |= {"started_at": NOW, "finished_at": NOW, "ended_by": "complete", "accepted": 4}
     assert {name: row[name] for name in told} == told
     assert run.receipt()["quota_reset"] == str(RESET)
+
+
+@pytest.mark.parametrize(("is_refused", "rate_learned"), [(False, None), (True, 500.0)])
+def test_a_rate_that_was_only_remembered_is_not_told_as_learned(
+    run: Run, *, is_refused: bool, rate_learned: float | None
+) -> None:
+    """Each leg would pass an old rate on to the next one, for ever and without one 429."""
+
+    def work(leg: Leg) -> None:
+        leg.dispatcher.remember(500.0)
+        if is_refused:
+            ticket = leg.dispatcher.wait_turn(Call.VERIFY, object())
+            leg.dispatcher.pause_all(exchange(Call.VERIFY, 429), ticket, 0.0)
+
+    run.work(work)
+
+    assert run.row()["rate_learned"] == rate_learned
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
