@@ -13,19 +13,28 @@ from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner
 from benchmarks.simulation.trial import Figures
 from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Weight
+from proofsweep.client.rate_share import (
+    LOOK_SECONDS,
+    READ_SECONDS,
+    RateLease,
+    RateShare,
+    SharedPause,
+    ToldPause,
+    Weight,
+)
 
 _REFUSED = 429
-# How long a request to the store takes, and how soon a 429 is told, as in the product.
+# How long a request to the store takes, and how soon a look follows a 429, as in the product.
 _STORE_SECONDS = 0.05
 _TELL_SECONDS = 0.25
 
 
 @dataclass(slots=True)
 class Told:
-    """The store, which keeps the lease of each process."""
+    """The store, which keeps the lease of each process, and the pause."""
 
     leases: dict[str, RateLease] = field(default_factory=dict)
+    pause: ToldPause | None = None
 
 
 @dataclass(kw_only=True)
@@ -47,12 +56,13 @@ class CountingPartner(SimulatedPartner):
 
 @dataclass(kw_only=True)
 class Process:
-    """One process: it looks at the lane once a second, and soon after a 429."""
+    """One process: it looks at the lane once a second, and soon after a 429; it tells and reads a pause sooner."""
 
     client: PacedClient
     partner: CountingPartner
     told: Told | None
     share: RateShare
+    pause: SharedPause
     is_killed: bool = False
     _refused: int = 0
     _looks_at: float = 0.0
@@ -61,6 +71,8 @@ class Process:
         self._look()
         self.client.work()
         self._wait()
+        if self.told is not None:
+            self._keep_pause(self.told)
 
     def kill(self) -> None:
         """End without a word."""
@@ -83,7 +95,7 @@ class Process:
         self._refused, self._looks_at = queue.refused, now + LOOK_SECONDS
         if self.told is None:
             return
-        share = self.share.look(self.told.leases, queue.report(now), now)
+        share = self.share.look(self.told.leases, queue.report(), now)
         if share.lease is not None:
             self.told.leases[self.share.token] = share.lease
 
@@ -92,6 +104,25 @@ class Process:
             self.client.work()
 
         self.client.events.at(now + _STORE_SECONDS, apply)
+
+    def _keep_pause(self, store: Told) -> None:
+        """Tell a pause within a moment, and read what others were told, each in the time of one request."""
+        queue, events = self.client.queue, self.client.events
+        if self.is_killed:
+            return
+        told = self.pause.news(queue.told_until, events.now, events.now)
+        if told is not None:
+            store.pause = told
+            self.pause.wrote(told, events.now)
+        pause_seconds = self.pause.heed(store.pause, events.now, events.now)
+
+        def heed() -> None:
+            if pause_seconds:
+                queue.pause(events.now, pause_seconds + self.share.turn_seconds)
+            wait_seconds = READ_SECONDS * (0.9 + 0.2 * self.client.chance.random())
+            events.at(events.now + wait_seconds, lambda: self._keep_pause(store))
+
+        events.at(events.now + _STORE_SECONDS, heed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +188,8 @@ def play_shared(lane: SharedLane, seed: int) -> Played:
         queue = CallQueue(Pacer())
         client = PacedClient(events=events, partner=partner, chance=Random(seed + 10 * number), queue=queue)
         share = RateShare(token=f"p{number}", weight=weight)
-        processes.append(Process(client=client, partner=partner, told=told, share=share))
+        pause = SharedPause(token=share.token)
+        processes.append(Process(client=client, partner=partner, told=told, share=share, pause=pause))
         events.at(start, processes[-1].start)
     if lane.killed_at is not None:
         events.at(lane.killed_at, processes[1].kill)

@@ -141,7 +141,7 @@ class CallQueue:
         self.refused = 0  # calls answered with 429
         self._sent = self._held_back = 0  # calls since the last report, and those that would have gone earlier
         self._waits = False  # a call waits for its turn now
-        self._told_until = -math.inf
+        self.told_until = -math.inf  # the end of the last pause that the service asked this process for
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -212,12 +212,13 @@ class CallQueue:
         self._uploading.discard(holder)
 
     def pause(self, now: float, pause_seconds: float) -> None:
-        self._told_until = max(self._told_until, now + pause_seconds)
-        self.pacer.pause(now, pause_seconds)
+        """Hold all calls back, for another reason than a 429 of one's own."""
+        if pause_seconds:  # else it would pass for the end of a pause, and slow a search
+            self.pacer.pause(now, pause_seconds)
 
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket)
-        self._told_until = max(self._told_until, now + pause_seconds)
+        self.told_until = max(self.told_until, now + pause_seconds)
         self.refused += 1
         was_unlimited = self.limit.most == math.inf
         if ticket.sent is None or self.limit.was_refused(ticket.in_flight, now):
@@ -238,23 +239,17 @@ class CallQueue:
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
 
-    def report(self, now: float) -> RateReport:
+    def report(self) -> RateReport:
         """Return what other processes should know, and count anew."""
         is_hungry = self._waits if not self._sent else 2 * self._held_back >= self._sent
         self._sent = self._held_back = 0
-        return RateReport(
-            learned_rate=self.pacer.learned_rate,
-            is_hungry=is_hungry,
-            pause_seconds=max(0.0, self._told_until - now),
-        )
+        return RateReport(learned_rate=self.pacer.learned_rate, is_hungry=is_hungry)
 
     def take(self, share: Share, now: float) -> None:
         self.part = share.part
         self.pacer.is_shared = share.part < 1.0
         if share.rate is not None:
             self.pacer.assume(share.rate, now)
-        if share.pause_seconds:  # else each look would pass for the end of a pause, and slow a search
-            self.pacer.pause(now, share.pause_seconds)
 
     def _close(self, ticket: Ticket) -> None:
         if ticket.is_over:

@@ -1,8 +1,8 @@
-"""How the processes of one key share its rate limit. Pure: times are arguments.
+"""How the processes of one key share its rate limit, and its pauses. Pure: times are arguments.
 
-Each keeps a lease where the others can read it: its weight, the newest rate that it knows of, and what is left of a
-pause that the service asked it for. Each takes its weight's part of the rate, among the weights of those that live.
-Nobody asks, and nobody answers.
+Each keeps a lease where the others can read it: its weight, and the newest rate that it knows of. Each takes its
+weight's part of the rate, among the weights of those that live. A pause stands in one object that all of them read and
+write. Nobody asks, and nobody answers. The clocks of two machines are never compared.
 """
 
 import math
@@ -13,7 +13,11 @@ from enum import IntEnum
 LOOK_SECONDS = 1.0  # a process looks at the leases of the others so often
 LEASE_SECONDS = 5.0  # and writes its own so often, or when it has news
 GONE_SECONDS = 12.0  # a lease that has not changed for so long is a dead process's: two may be late
-LEAST_PAUSE_SECONDS = 0.5
+_FORGOTTEN_SECONDS = 30.0  # and so much later it may be deleted: a process that lives after all writes it again
+READ_SECONDS = 0.2  # a process reads so often whether another was told a pause
+_LEAST_PAUSE_SECONDS = 0.02  # a pause that ends by less later than the one that all know is not written
+_MOST_PAUSE_SECONDS = 120.0  # what is told is heeded for no longer: then a call of one's own shows what holds
+_CLOCK_SECONDS = 1.0  # how far two processes may differ in the service's time: it tells whole seconds
 _IDLE_PART = 0.1  # of its weight, while a process sends less than its part
 _HUNGER_WEIGHT = 0.3  # of one look in whether it does
 _FOUND_WEIGHT = 0.5  # of a new rate in the known one, as logarithms: one process alone sees few calls
@@ -35,8 +39,6 @@ class RateLease:
     writes: int = 0  # counts what it wrote; it is alive while this grows
     rate: float | None = None  # calls per second of all processes together; None until one is known
     learned: int = 0  # which rate is the newest: one more than any that was seen; 0 for one of an earlier run
-    pause_seconds: float = 0.0  # what was left then of a pause that the service has asked it for
-    epoch_seconds: float = 0.0  # when it was written, by the clock of its machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +47,14 @@ class RateReport:
 
     learned_rate: float | None  # calls per second of its own, as its 429s show; None until one was due
     is_hungry: bool  # calls wait for their turn
-    pause_seconds: float = 0.0  # what is left of a pause that the service has asked it for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What follows: `rate` to keep to from now on, None to leave it; for how long to pause; and the lease to write."""
+    """What follows: `rate` to keep to from now on, None to leave it, and the lease to write."""
 
     part: float  # of the whole, 1 for who is alone
     rate: float | None
-    pause_seconds: float
     lease: RateLease | None
 
 
@@ -66,9 +66,9 @@ class RateShare:
     weight: float
     known: float | None = None  # calls per second of all processes together, as an earlier run learned it
     part: float = 1.0
+    turn_seconds: float = 0.0  # how much later than the process that was told this one begins again after its pause
     _own: RateLease = field(init=False)
     _wrote_at: float = -math.inf
-    _paused_until: float = -math.inf
     _hunger: float = 1.0
     _known_rate: float | None = None  # that its pacer had when it was last looked at
     _heard: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class RateShare:
         self._own = RateLease(weight=self.weight, rate=self.known)
 
     def look(self, leases: Mapping[str, RateLease], report: RateReport, now: float) -> Share:
-        others, pause_seconds = self._living(leases, now)
+        others = self._living(leases, now)
         self._hunger += _HUNGER_WEIGHT * (report.is_hungry - self._hunger)
         weight = self.weight * (1.0 if self._hunger > 0.5 else _IDLE_PART)  # noqa: PLR2004 - most of the time
         newest = max(others, key=lambda lease: lease.learned, default=self._own)
@@ -95,41 +95,96 @@ class RateShare:
         rate = part * whole if is_new and whole is not None else None
         self._known_rate = report.learned_rate if rate is None else rate
         self.part = part if is_new else self.part
-        if pause_seconds and whole:  # one begins after the other, as the bucket may hold a single call
-            pause_seconds += sum(token < self.token for token in leases) / whole
-        lease = self._news(weight, whole, learned, report.pause_seconds, now)
-        return Share(part=self.part, rate=rate, pause_seconds=pause_seconds, lease=lease)
+        if whole:  # one begins after the other, and after the one that was told, as the bucket may hold a single call
+            self.turn_seconds = (1 + sum(token < self.token for token in leases)) / whole
+        return Share(part=self.part, rate=rate, lease=self._news(weight, whole, learned, now))
+
+    def forgotten(self, now: float) -> list[str]:
+        """Return the tokens of processes that are gone, and whose leases need not be read any more."""
+        return [token for token, (_, heard_at) in self._heard.items() if now - heard_at >= _FORGOTTEN_SECONDS]
 
     def _found(self, rate: float, known: float | None) -> float:
         """Return the rate of all, of which this process learned its own part by a 429."""
         found = rate / self.part
         return found if known is None else known * (found / known) ** _FOUND_WEIGHT
 
-    def _news(
-        self, weight: float, rate: float | None, learned: int, pause_seconds: float, now: float
-    ) -> RateLease | None:
-        before, paused_until = self._own, now + pause_seconds
+    def _news(self, weight: float, rate: float | None, learned: int, now: float) -> RateLease | None:
+        before = self._own
         is_told = weight == before.weight and learned == before.learned
-        is_told = is_told and paused_until < max(now, self._paused_until) + LEAST_PAUSE_SECONDS
         if is_told and now < self._wrote_at + LEASE_SECONDS:
             return None
-        self._own = RateLease(
-            weight=weight, writes=before.writes + 1, rate=rate, learned=learned, pause_seconds=pause_seconds
-        )
-        self._wrote_at, self._paused_until = now, paused_until
+        self._own = RateLease(weight=weight, writes=before.writes + 1, rate=rate, learned=learned)
+        self._wrote_at = now
         return self._own
 
-    def _living(self, leases: Mapping[str, RateLease], now: float) -> tuple[list[RateLease], float]:
-        """Return the leases of the others that are alive, and the longest pause that was told since the last look."""
-        living, pause_seconds = list[RateLease](), 0.0
+    def _living(self, leases: Mapping[str, RateLease], now: float) -> list[RateLease]:
+        living = list[RateLease]()
         before, self._heard = self._heard, {}
         for token, lease in leases.items():
             writes, heard_at = before.get(token, (-1, now))
             if token == self.token:
                 continue
             if lease.writes != writes:
-                heard_at, pause_seconds = now, max(pause_seconds, lease.pause_seconds)
+                heard_at = now
             self._heard[token] = lease.writes, heard_at
             if now - heard_at < GONE_SECONDS:
                 living.append(lease)
-        return living, pause_seconds
+        return living
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldPause:
+    """A pause that the service has asked one process for."""
+
+    teller: str  # the process, and how many it has written
+    writes: int
+    pause_seconds: float  # what was left of it then
+    told_at: float | None = None  # Unix time by the service's clock; None where that is not known
+
+
+@dataclass(slots=True, kw_only=True)
+class SharedPause:
+    """The pause that all processes of a key know of; who was told of a later end writes that.
+
+    So of two that write at once the later end stands there in the end. A pause that appears while a process reads
+    began then. Only one that stood there before needs a clock, and that is the service's.
+    """
+
+    token: str
+    # When what stands there ends, at the earliest and at the latest, by this process's monotonic clock.
+    ends_at: float = -math.inf
+    over_at: float = -math.inf
+    _writes: int = 0
+    _read_at: float = -math.inf
+    _read: tuple[str, int] | None = None
+
+    def heed(self, told: ToldPause | None, now: float, service_time: float | None) -> float:
+        """Take what stands there; return for how long to pause from now on: 0 for what is no news, or one's own."""
+        read_before, self._read_at = self._read_at, now
+        read = None if told is None else (told.teller, told.writes)
+        if read == self._read:
+            return 0.0
+        self._read, self.ends_at, self.over_at = read, -math.inf, -math.inf
+        if told is None:
+            return 0.0
+        left_seconds = told.pause_seconds
+        if read_before == -math.inf and told.told_at is not None and service_time is not None:
+            left_seconds = min(left_seconds, left_seconds + told.told_at + _CLOCK_SECONDS - service_time)
+        left_seconds = min(_MOST_PAUSE_SECONDS, max(0.0, left_seconds))
+        self.ends_at, self.over_at = read_before + left_seconds, now + left_seconds
+        return 0.0 if told.teller == self.token else left_seconds
+
+    def news(self, told_until: float, now: float, service_time: float | None) -> ToldPause | None:
+        """Return what is to be written, of a pause that this process was told until a monotonic time."""
+        if told_until < max(now, self.ends_at) + _LEAST_PAUSE_SECONDS:
+            return None
+        self._writes += 1
+        return ToldPause(teller=self.token, writes=self._writes, pause_seconds=told_until - now, told_at=service_time)
+
+    def wrote(self, told: ToldPause, now: float) -> None:
+        self._read = told.teller, told.writes
+        self.ends_at = self.over_at = now + told.pause_seconds
+
+    def is_left_over(self, now: float) -> bool:
+        """Whether what stands there is over, and can be deleted; who knows of a later end writes that again."""
+        return self._read is not None and now >= self.over_at

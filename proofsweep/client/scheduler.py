@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.circuit_breaker import CircuitBreaker
 from proofsweep.client.rate_share import RateReport, Share
-from proofsweep.config.threads import Condition, Lock, StopSwitch, monotonic
+from proofsweep.config.threads import Condition, Event, Lock, StopSwitch, monotonic
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
@@ -55,6 +55,7 @@ class Dispatcher:
         self._waits_since: dict[Call, float] = {}
         self._breaker = CircuitBreaker()
         self.on_open: Callable[[], None] | None = None
+        self.throttled = Event()  # set by each 429 of the lane; who tells other processes clears it
         self._make_room = make_room
         self._lock = Lock()
         self._waiting: dict[Ticket, Condition] = {}
@@ -145,6 +146,7 @@ class Dispatcher:
             pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
+                self.throttled.set()
             else:
                 self._queue.drop(None, ticket)
                 self._queue.pause(now, pause_seconds)
@@ -165,13 +167,23 @@ class Dispatcher:
 
     def report(self) -> RateReport:
         with self._lock:
-            return self._queue.report(self.clock())
+            return self._queue.report()
 
     def take(self, share: Share) -> None:
-        """Keep to a part of the rate limit, and to the pause of another process."""
+        """Keep to a part of the rate limit."""
         with self._lock:
             self._queue.take(share, self.clock())
             self._serve()
+
+    def pause(self, pause_seconds: float) -> None:
+        """Keep to a pause that another process was told."""
+        with self._lock:
+            self._queue.pause(self.clock(), pause_seconds)
+
+    @property
+    def told_until(self) -> float:
+        """Return the end of the last pause that a 429 has asked this process for, by its own clock."""
+        return self._queue.told_until
 
     @property
     def refused(self) -> int:

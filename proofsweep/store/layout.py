@@ -96,6 +96,11 @@ def rate_leases_folder(fingerprint: str, base_url: str) -> str:
     return f"_rates/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
 
 
+def rate_pause_name(fingerprint: str, base_url: str) -> str:
+    """Name the pause that the service has asked for; it is no lease."""
+    return f"{rate_leases_folder(fingerprint, base_url)}-pause.json"
+
+
 def watch_id(environment: str, watched: str) -> str:
     """Name a watched folder in `INGEST_FOLDER`."""
     return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]

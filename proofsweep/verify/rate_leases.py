@@ -1,14 +1,21 @@
-"""Share the rate limit with the other processes of the key: a lease of each in the store, which a thread reads."""
+"""Share the rate limit with the other processes of the key: leases and the pause in the store, which threads read."""
 
-import math
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
-from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Share, Weight
+from proofsweep.client.rate_share import (
+    LOOK_SECONDS,
+    READ_SECONDS,
+    RateLease,
+    RateShare,
+    SharedPause,
+    ToldPause,
+    Weight,
+)
 from proofsweep.config.threads import Event, Thread, monotonic
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan
@@ -18,34 +25,45 @@ from proofsweep.verify.service import Service
 
 _POLL_SECONDS = 0.25
 _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
-_FORGOTTEN_SECONDS = 86_400.0  # a lease that is older, by the wall clocks of both machines, is deleted
-_MOST_PAUSE_SECONDS = 120.0  # what is told is heeded for no longer: then a call of one's own shows what holds
-_LEASE = TypeAdapter(RateLease)
+_LEASE, _PAUSE = TypeAdapter(RateLease), TypeAdapter(ToldPause)
 
 
 class RateLeases:
-    """The lease of this process, beside those of the others that call the service with the same key."""
+    """The lease of this process, beside those of the others that call the service with the same key.
+
+    A thread looks at the others' leases each second. Another one reads the pause, and does nothing else: so a pause
+    binds all within half a second, also where a request to the store takes a tenth of one.
+    """
 
     def __init__(self, store: Store, service: Service, plan: Plan | None = None, rate: float | None = None) -> None:
         """Take the calls per second that an earlier run learned for all processes together, if one did."""
-        self._store = store
-        self._folder = layout.rate_leases_folder(service.key_fingerprint, service.settings.base_url)
-        self._dispatcher, self._clock = service.dispatcher, service.clock
+        lane = service.key_fingerprint, service.settings.base_url
+        self._store, self._service, self._dispatcher = store, service, service.dispatcher
+        self._folder, self._pause_name = layout.rate_leases_folder(*lane), layout.rate_pause_name(*lane)
         weight = Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY
         self._share = RateShare(token=secrets.token_hex(6), weight=weight, known=rate)
-        self._has_looked = Event()
+        self._pause = SharedPause(token=self._share.token)
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        over = Event()
-        thread = Thread(target=self._keep, args=(over,), name="rate-share", daemon=True)
-        thread.start()
-        self._has_looked.wait(_FIRST_SECONDS)
+        over, has_looked, has_read = Event(), Event(), Event()
+        threads = [
+            Thread(target=self._keep_lease, args=(over, has_looked), name="rate-share", daemon=True),
+            Thread(target=self._keep_pause, args=(over, has_read), name="rate-pause", daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        late_at = monotonic() + _FIRST_SECONDS
+        for is_known in (has_looked, has_read):
+            is_known.wait(max(0.0, late_at - monotonic()))
         try:
             yield
         finally:
             over.set()
-            thread.join(_LAST_SECONDS)  # a store that is away must not hold the end up
+            self._dispatcher.throttled.set()
+            late_at = monotonic() + _LAST_SECONDS  # a store that is away must not hold the end up
+            for thread in threads:
+                thread.join(max(0.0, late_at - monotonic()))
 
     def look(self) -> None:
         """Exchange news with the others now; without a store each finds its part alone."""
@@ -53,55 +71,76 @@ class RateLeases:
             share = self._share.look(self.read(), self._dispatcher.report(), self._dispatcher.clock())
             self._dispatcher.take(share)
             if share.lease is not None:
-                self._write(share.lease)
-
-    def heed(self) -> None:
-        """Keep to a pause that another process was told, and take no part: for a few calls."""
-        with suppress(ResultsError):
-            pause_seconds = max((lease.pause_seconds for lease in self.read().values()), default=0.0)
-            self._dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None))
+                self._store.replace(self._name, json_bytes(asdict(share.lease)))
+            for token in self._share.forgotten(self._dispatcher.clock()):
+                self._store.delete(f"{self._folder}/{token}.json")
 
     def read(self) -> dict[str, RateLease]:
-        """Return the leases of the other processes by their tokens, each with what is left of its pause.
-
-        What cannot be understood is of another release.
-        """
-        leases, now = dict[str, RateLease](), self._clock().timestamp()
+        """Return the leases of the other processes by their tokens; what cannot be understood is of another release."""
+        leases = dict[str, RateLease]()
         for name in self._store.names(self._folder):
             token = name.rpartition("/")[2].removesuffix(".json")
             content = None if token == self._share.token else self._store.read(name)
             with suppress(ValueError):
-                lease = _LEASE.validate_json(content or b"")
-                age_seconds = now - lease.epoch_seconds
-                if abs(age_seconds) > _FORGOTTEN_SECONDS:
-                    self._store.delete(name)
-                else:
-                    left_seconds = max(0.0, lease.pause_seconds - max(0.0, age_seconds))
-                    leases[token] = replace(lease, pause_seconds=min(_MOST_PAUSE_SECONDS, left_seconds))
+                leases[token] = _LEASE.validate_json(content or b"")
         return leases
 
-    def _keep(self, over: Event) -> None:
-        refused, looked_at = 0, -math.inf
+    def tell_pause(self) -> None:
+        """Write the pause that this process was told, unless all know of one that ends later."""
+        now = self._dispatcher.clock()
+        told = self._pause.news(self._dispatcher.told_until, now, self._service_time())
+        if told is not None:
+            with suppress(ResultsError):  # then it is written a moment later
+                self._store.replace(self._pause_name, json_bytes(asdict(told)))
+                self._pause.wrote(told, now)
+
+    def heed_pause(self) -> None:
+        """Keep to a pause that another process was told."""
+        told: ToldPause | None = None
+        try:
+            content = self._store.read(self._pause_name)
+        except ResultsError:
+            return
+        with suppress(ValueError):
+            told = _PAUSE.validate_json(content or b"")
+        pause_seconds = self._pause.heed(told, self._dispatcher.clock(), self._service_time())
+        if pause_seconds:
+            self._dispatcher.pause(pause_seconds + self._share.turn_seconds)
+
+    def heed(self) -> None:
+        """Keep to a pause that stands there, and take no part: for a few calls."""
+        with suppress(ResultsError):
+            if self._store.read(self._pause_name) is not None:
+                self._service.asked_clock()  # the pause may be of last night
+                self.heed_pause()
+
+    def _service_time(self) -> float | None:
+        clock = self._service.clock
+        return clock().timestamp() if clock.is_known else None
+
+    def _keep_lease(self, over: Event, has_looked: Event) -> None:
+        refused, looked_at = 0, -LOOK_SECONDS
         while not over.is_set():
             if self._dispatcher.refused != refused or monotonic() - looked_at >= LOOK_SECONDS:
                 refused, looked_at = self._dispatcher.refused, monotonic()
                 self.look()
-                self._has_looked.set()
+                has_looked.set()
             over.wait(_POLL_SECONDS)
         with suppress(ResultsError):
-            self._leave()
-
-    def _leave(self) -> None:
-        """Delete the lease; one without weight keeps a pause that lasts, for a process that begins before its end."""
-        pause_seconds = self._dispatcher.report().pause_seconds
-        if pause_seconds > LOOK_SECONDS:
-            self._write(RateLease(weight=0.0, pause_seconds=pause_seconds))
-        else:
             self._store.delete(self._name)
 
-    def _write(self, lease: RateLease) -> None:
-        told = replace(lease, epoch_seconds=self._clock().timestamp())
-        self._store.replace(self._name, json_bytes(asdict(told)))
+    def _keep_pause(self, over: Event, has_read: Event) -> None:
+        """Tell at once, and read often; a pause that lasts stays for a process that begins before its end."""
+        while not over.is_set():
+            self.tell_pause()
+            self.heed_pause()
+            has_read.set()
+            if self._dispatcher.throttled.wait(READ_SECONDS):
+                self._dispatcher.throttled.clear()
+        self.tell_pause()
+        if self._pause.is_left_over(self._dispatcher.clock()):
+            with suppress(ResultsError):
+                self._store.delete(self._pause_name)
 
     @property
     def _name(self) -> str:

@@ -40,7 +40,7 @@ _IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
 _HEARING_SECONDS = 6.0  # how late a request to stop is heard, at most
 _THROTTLED = 429
 _LONGEST_PAUSE_SECONDS = 3_600.0
-_TELLING_SECONDS = 3.0  # until all processes know of a pause
+_TELLING_SECONDS = 0.5  # until all processes know of a pause
 
 
 class Checks:

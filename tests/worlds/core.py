@@ -5,7 +5,6 @@ documented for people, so any test may use it.
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -58,7 +57,7 @@ Row = dict[str, object]
 STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
-    "most_pause_seconds": "verify.rate_leases._MOST_PAUSE_SECONDS",
+    "most_pause_seconds": "client.rate_share._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "first_contact_seconds": "client.transport.FIRST_CONTACT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
@@ -130,9 +129,7 @@ def use_lane_as_a_pass(over: threading.Event) -> None:
         folder = layout.rate_leases_folder(app.service.key_fingerprint, settings.service.base_url)
     store, name = open_store(settings.results.url), f"{folder}/pass.json"
     while not over.wait(1.0):
-        lease = rate_share.RateLease(
-            weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6, epoch_seconds=time.time()
-        )
+        lease = rate_share.RateLease(weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6)
         store.replace(name, objects.json_bytes(asdict(lease)))
     store.delete(name)
 

@@ -166,7 +166,8 @@ def test_a_look_at_other_processes_without_a_pause_slows_no_search() -> None:
         queue = CallQueue(Pacer())
         for step in range(600):
             if is_shared and step % 100 == 0:
-                queue.take(Share(part=0.5, rate=None, pause_seconds=0.0, lease=None), 0.01 * step)
+                queue.take(Share(part=0.5, rate=None, lease=None), 0.01 * step)
+                queue.pause(0.01 * step, 0.0)
             queue.enter(Priority.OTHER, object())
             if (ticket := queue.take_next(0.01 * step)) is not None:
                 queue.was_answered(ticket)

@@ -1,5 +1,6 @@
 """Every keyed call waits at the dispatcher, which lets probes alone go; a switch ends the leg for all threads."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -133,8 +134,8 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Ex
     assert (world.stop.reason is not None) is is_lost
 
 
-def share(part: float = 1.0, rate: float | None = None, pause_seconds: float = 0.0) -> Share:
-    return Share(part=part, rate=rate, pause_seconds=pause_seconds, lease=None)
+def share(part: float = 1.0, rate: float | None = None) -> Share:
+    return Share(part=part, rate=rate, lease=None)
 
 
 def test_a_part_of_the_rate_is_kept_to(world: World) -> None:
@@ -152,10 +153,10 @@ def test_a_part_of_the_rate_is_kept_to(world: World) -> None:
 
 def test_a_pause_of_another_process_is_everybodys(world: World) -> None:
     """It is not told on as if it were our own."""
-    world.dispatcher.take(share(pause_seconds=30.0))
+    world.dispatcher.pause(30.0)
 
     assert world.dispatcher.status().pause_seconds > 29.0
-    assert world.dispatcher.report().pause_seconds == 0.0
+    assert world.dispatcher.told_until == -math.inf
 
 
 def test_a_process_whose_calls_wait_is_hungry(world: World) -> None:

@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from benchmarks.simulation.shared_lane import NEW_FILES, SHARED, SharedLane, play_shared
-from proofsweep.client.rate_share import GONE_SECONDS, RateLease, RateReport, RateShare, Share, Weight
+from proofsweep.client.rate_share import (
+    GONE_SECONDS,
+    RateLease,
+    RateReport,
+    RateShare,
+    Share,
+    SharedPause,
+    ToldPause,
+    Weight,
+)
 
 
 def process_of(weight: float = 1.0, known: float | None = None) -> RateShare:
@@ -68,24 +77,112 @@ def test_the_newest_rate_counts_and_what_one_found_only_in_part() -> None:
     assert told.rate == 15.0
 
 
-def test_a_pause_is_everybodys_once() -> None:
-    """Also that of a process that comes. One begins again after the other."""
-    process, paused = process_of(), {"a": lease(pause_seconds=5.0)}
-
-    pauses = [look(process, paused, now).pause_seconds for now in (1.0, 2.0)]
-
-    assert pauses == [5.0 + 1 / 20.0, 0.0]
-
-
-def test_a_process_tells_a_pause_at_once_and_of_itself_every_few_seconds() -> None:
+def test_a_process_tells_of_itself_every_few_seconds() -> None:
     """A lease that is written seldom keeps a store cheap."""
-    process, told = process_of(), []
+    process = process_of()
 
-    for now in range(20):
-        share = look(process, {}, float(now), pause_seconds=3.0 if now == 7 else 0.0)
-        told += [(now, share.lease.pause_seconds)] if share.lease is not None else []
+    told = [now for now in range(20) if look(process, {}, float(now)).lease is not None]
 
-    assert told == [(0, 0.0), (5, 0.0), (7, 3.0), (12, 0.0), (17, 0.0)]
+    assert told == [0, 5, 10, 15]
+
+
+def test_one_begins_after_the_other_when_a_pause_is_over() -> None:
+    """And after the one that was told of the pause: the bucket may hold a single call."""
+    process = process_of()
+
+    look(process, {"a": lease(20.0), "b": lease(20.0), "p": lease(20.0)}, 1.0)
+
+    assert process.turn_seconds == 3 / 20.0
+
+
+def told(pause_seconds: float = 5.0, teller: str = "a", writes: int = 1, told_at: float | None = None) -> ToldPause:
+    return ToldPause(teller=teller, writes=writes, pause_seconds=pause_seconds, told_at=told_at)
+
+
+def test_a_pause_that_appears_began_when_it_was_read() -> None:
+    """Whatever the clock of the machine that wrote it: no clocks of two machines are compared. It is heeded once."""
+    pause = SharedPause(token="own")
+    pause.heed(None, 1.0, 1_000.0)
+
+    heeded = [pause.heed(told(told_at=told_at), 2.0, 1_000.0) for told_at in (-1e9, -1e9)]
+
+    assert heeded == [5.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("told_at", "service_time", "least", "most"),
+    [
+        (1_000.0, 1_003.0, 2.0, 3.0),  # what is left, and a second: the service tells whole ones
+        (1_000.0, 1_900.0, 0.0, 0.0),  # of last night
+        (None, 1_003.0, 5.0, 5.0),  # the service tells no time: the whole, since it may have begun just now
+        (1_000.0, None, 5.0, 5.0),
+        (9_000.0, 1_000.0, 5.0, 5.0),
+    ],
+)
+def test_of_a_pause_that_stood_there_before_only_what_is_left_counts(
+    told_at: float | None, service_time: float | None, least: float, most: float
+) -> None:
+    """By the service's clock, which both know."""
+    heeded = SharedPause(token="own").heed(told(told_at=told_at), 1.0, service_time)
+
+    assert least <= heeded <= most
+
+
+def test_a_pause_that_ends_a_little_later_than_another_is_written() -> None:
+    """What others wrote began at the earliest when it was not there yet: an end that they may not know is told."""
+    pause = SharedPause(token="own")
+    pause.heed(None, 1.0, None)
+
+    pause.heed(told(1.0), 1.2, None)
+
+    assert pause.news(2.1, 1.3, None) is not None
+    assert pause.news(2.0, 1.3, None) is None
+
+
+@pytest.mark.parametrize(("left_at", "is_left_over"), [(2.0, False), (7.0, True)])
+def test_a_pause_that_lasts_is_left_to_those_that_come(left_at: float, is_left_over: bool) -> None:
+    pause = SharedPause(token="own")
+
+    pause.heed(told(5.0), 1.0, None)
+
+    assert pause.is_left_over(left_at) is is_left_over
+
+
+def test_no_pause_is_heeded_for_longer_than_two_minutes() -> None:
+    """Then a call of one's own shows what holds."""
+    assert SharedPause(token="own").heed(told(3_600.0), 1.0, None) == 120.0
+
+
+def test_the_later_end_stands_there_in_the_end() -> None:
+    """Of two processes that write at once, the one whose end was overwritten writes it again; nobody tells it twice."""
+    pause = SharedPause(token="own")
+    first = pause.news(10.0, 2.0, None)
+    assert first is not None
+    pause.wrote(first, 2.0)
+    is_repeated = pause.news(10.0, 2.1, None)
+
+    pause.heed(told(3.0), 2.2, None)
+    again = pause.news(10.0, 2.2, None)
+    pause.heed(told(60.0, writes=2), 2.3, None)
+
+    assert (first.pause_seconds, is_repeated) == (8.0, None)
+    assert again is not None
+    assert again.pause_seconds == pytest.approx(7.8)
+    assert pause.news(10.0, 2.4, None) is None
+
+
+def test_a_pause_that_could_not_be_written_is_written_later() -> None:
+    """And one whose object is gone."""
+    pause = SharedPause(token="own")
+    unwritten, written = pause.news(10.0, 2.0, None), pause.news(10.0, 3.0, None)
+    assert None not in (unwritten, written)
+    assert written is not None
+    pause.wrote(written, 3.0)
+    pause.heed(written, 3.1, None)
+
+    pause.heed(None, 4.0, None)
+
+    assert pause.news(10.0, 4.0, None) is not None
 
 
 def test_a_process_that_writes_no_more_is_gone() -> None:
@@ -95,6 +192,8 @@ def test_a_process_that_writes_no_more_is_gone() -> None:
     still, gone = (look(process, others, GONE_SECONDS + seconds) for seconds in (-1, 1))
 
     assert (still.part, gone.part, gone.rate) == (0.5, 1.0, 20.0)
+    assert process.forgotten(GONE_SECONDS + 1) == []
+    assert process.forgotten(40.0) == ["a"]
 
 
 def test_a_process_with_little_to_do_leaves_the_rate_to_others() -> None:

@@ -8,8 +8,10 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.client.keys import fingerprint
+from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
+from proofsweep.config.threads import monotonic
 from proofsweep.domain.exchanges import Call
 from proofsweep.store import layout
 from proofsweep.store.objects import FolderStore
@@ -27,17 +29,25 @@ NOW = datetime(2026, 11, 25, 23, 0, tzinfo=UTC)
 
 @dataclass
 class Process:
-    """One process of a key; its clock says when it looks."""
+    """One process of a key, on a machine with a clock of its own; the service's time is `now` when it begins."""
 
     store: FolderStore
     now: datetime = NOW
     remembered: float | None = None
+    seconds_ahead: float = 0.0  # of its machine's clock
 
     def __post_init__(self) -> None:
         pace, retry, timeouts = PaceSettings(first_rate=20.0), RetrySettings(), TimeoutSettings()
-        service = Service(SERVICE, pace, retry, timeouts, lambda: KEY, proxies=Proxies({}), clock=lambda: self.now)
+        clock = ServiceClock(own=lambda: self.now + timedelta(seconds=self.seconds_ahead))
+        clock.note(self.now, monotonic(), monotonic())
+        service = Service(SERVICE, pace, retry, timeouts, lambda: KEY, proxies=Proxies({}), clock=clock)
         self.dispatcher, self.leases = service.dispatcher, RateLeases(self.store, service, rate=self.remembered)
         self.dispatcher.remember(self.remembered)
+
+    def is_told(self, pause_seconds: float) -> None:
+        """Be asked for a pause by a 429."""
+        ticket = self.dispatcher.wait_turn(Call.VERIFY, object())
+        self.dispatcher.pause_all(exchange(Call.VERIFY, 429), ticket, pause_seconds)
 
 
 @pytest.fixture
@@ -71,33 +81,53 @@ def test_a_rate_that_is_remembered_does_not_grow_beside_the_lease_of_a_process_t
 
 @pytest.mark.parametrize(
     ("told_seconds", "later_seconds", "is_heeded_alone", "least", "most"),
-    [(40.0, 10, False, 29.0, 34.5), (40.0, 0, True, 38.0, 44.5), (3_600.0, 0, True, 100.0, 120.0)],
+    [(40.0, 10, False, 29.0, 35.5), (40.0, 0, True, 38.0, 45.5), (3_600.0, 0, True, 100.0, 120.0)],
 )
 def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(
     store: FolderStore, *, told_seconds: float, later_seconds: int, is_heeded_alone: bool, least: float, most: float
 ) -> None:
-    """Of what is left of it, and of at most two minutes: a clock may have jumped. `check` writes no lease for that."""
-    one, other = Process(store), Process(store, now=NOW + timedelta(seconds=later_seconds))
-    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, told_seconds)
-    one.leases.look()
+    """Of what is left of it, and of at most two minutes. `check` writes no lease for that."""
+    one, other = Process(store), Process(store, now=NOW + timedelta(seconds=later_seconds), seconds_ahead=3_600.0)
+    one.is_told(told_seconds)
+    one.leases.tell_pause()
 
-    (other.leases.heed if is_heeded_alone else other.leases.look)()
+    (other.leases.heed if is_heeded_alone else other.leases.heed_pause)()
 
     assert least < other.dispatcher.status().pause_seconds <= most
-    assert other.dispatcher.status().is_shared is not is_heeded_alone
-    assert len(store.names(FOLDER)) == 2 - is_heeded_alone
+    assert store.names(FOLDER) == []
+
+
+def test_a_pause_binds_the_other_processes_while_they_work(store: FolderStore) -> None:
+    """Whatever the clock of their machine says, and without a look at all leases."""
+    one, other = Process(store), Process(store, seconds_ahead=7_200.0)
+    with one.leases.shared(), other.leases.shared():
+        one.is_told(40.0)
+
+        wait_for(lambda: other.dispatcher.status().pause_seconds > 38.0)
 
 
 def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStore) -> None:
     """The next one does not call before its end, and has the whole rate."""
     one, other = Process(store), Process(store)
     with one.leases.shared():
-        one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
+        one.is_told(40.0)
 
-    other.leases.look()
+    with other.leases.shared():
+        status = other.dispatcher.status()
 
-    assert other.dispatcher.status().pause_seconds > 38.0
-    assert not other.dispatcher.status().is_shared
+    assert status.pause_seconds > 38.0
+    assert not status.is_shared
+
+
+def test_a_pause_that_is_over_is_left_by_nobody(store: FolderStore) -> None:
+    """Else a process without the service's clock would keep to it once more."""
+    one = Process(store)
+    with one.leases.shared():
+        one.is_told(0.3)
+        wait_for(lambda: store.names("_rates") != [])
+        wait_for(lambda: one.dispatcher.status().pause_seconds == 0.0)
+
+    assert store.names("_rates") == []
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"lease": 3}'])
@@ -110,10 +140,15 @@ def test_what_cannot_be_understood_is_ignored(store: FolderStore, content: bytes
     assert not process.dispatcher.status().is_shared
 
 
-def test_the_lease_of_a_process_that_was_killed_long_ago_is_deleted(store: FolderStore) -> None:
-    """Not sooner: a living one may be of a machine whose clock is hours off."""
+def test_the_lease_of_a_process_that_was_killed_is_deleted(store: FolderStore) -> None:
+    """By nobody's clock: it has stood still for so long while another process watched."""
     Process(store).leases.look()
-    assert len(store.names(FOLDER)) == 1
+    process = Process(store)
+    process.leases.look()
+    (killed,) = set(process.leases.read())
 
-    assert Process(store, now=NOW + timedelta(days=2)).leases.read() == {}
-    assert store.names(FOLDER) == []
+    process.dispatcher.clock = lambda: monotonic() + 60.0
+    process.leases.look()
+
+    assert killed not in process.leases.read()
+    assert len(store.names(FOLDER)) == 1
