@@ -95,8 +95,11 @@ class RateShare:
         rate = part * whole if is_new and whole is not None else None
         self._known_rate = report.learned_rate if rate is None else rate
         self.part = part if is_new else self.part
-        if whole:  # one begins after the other, and after the one that was told, as the bucket may hold a single call
-            self.turn_seconds = (1 + sum(token < self.token for token in leases)) / whole
+        if whole:
+            # One begins after the other, and after the one that was told, as the bucket may hold a single call. Who
+            # has read of the pause comes later by that alone.
+            rank = sum(token < self.token for token in leases)
+            self.turn_seconds = rank / whole + max(0.0, 1 / whole - READ_SECONDS)
         return Share(part=self.part, rate=rate, lease=self._news(weight, whole, learned, now))
 
     def forgotten(self, now: float) -> list[str]:

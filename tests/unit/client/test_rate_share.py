@@ -86,13 +86,14 @@ def test_a_process_tells_of_itself_every_few_seconds() -> None:
     assert told == [0, 5, 10, 15]
 
 
-def test_one_begins_after_the_other_when_a_pause_is_over() -> None:
+@pytest.mark.parametrize(("rate", "turn_seconds"), [(20.0, 2 / 20), (2.0, 1.3)])
+def test_one_begins_after_the_other_when_a_pause_is_over(rate: float, turn_seconds: float) -> None:
     """And after the one that was told of the pause: the bucket may hold a single call."""
     process = process_of()
 
-    look(process, {"a": lease(20.0), "b": lease(20.0), "p": lease(20.0)}, 1.0)
+    look(process, {"a": lease(rate), "b": lease(rate), "p": lease(rate)}, 1.0)
 
-    assert process.turn_seconds == 3 / 20.0
+    assert process.turn_seconds == pytest.approx(turn_seconds)
 
 
 def told(pause_seconds: float = 5.0, teller: str = "a", writes: int = 1, told_at: float | None = None) -> ToldPause:
