@@ -449,6 +449,15 @@ BREAKS: Sequence[Break] = (
         check="pauses",
     ),
     Break(
+        name="a pause is told to no other process",
+        module="proofsweep.verify.rate_leases",
+        old="            self.tell_pause()\n            self.heed_pause()",
+        new="            self.heed_pause()",
+        level="two",
+        seed=21,
+        check="pauses",
+    ),
+    Break(
         name="an exchange forgets its request ID",
         module="proofsweep.client.reply",
         old="            request_id=headers.request_id,",
