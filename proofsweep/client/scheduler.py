@@ -15,7 +15,8 @@ from proofsweep.domain.exchanges import Call, Exchange
 # How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
 _STOP_CHECK_SECONDS = 0.5
 _LATEST_STOP_SECONDS = 1.0
-_DRAIN_SECONDS = 2.0  # how long work in hand may be paused while the leg ends
+_LEAST_DRAIN_SECONDS = 2.0  # how long a call may be paused while a leg ends whose time for work in hand is over
+_FIRST_CALLS = frozenset({Call.UPLOADS, Call.ASSET})  # of a file, and of a proof
 _JITTER_SHARE = 0.1  # by which share a wait may be longer than told
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
@@ -60,12 +61,21 @@ class Dispatcher:
         self._lock = Lock()
         self._waiting: dict[Ticket, Condition] = {}
 
-    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_probe: bool = False) -> Ticket:
-        """Return when the call may go.
+    def wait_turn(
+        self,
+        call: Call,
+        holder: Hashable,
+        *,
+        is_retry: bool = False,
+        is_probe: bool = False,
+        is_in_hand: bool = False,
+    ) -> Ticket:
+        """Return when the call may go; `is_in_hand` if its holder has made others before.
 
-        While the leg ends, no slot is requested and no probe is made. Other calls go, to finish work in hand, unless
-        they must wait for the end of a pause or an outage. RunMustStop if the leg ends, and the call is not made.
+        While the leg ends, no file is begun and no probe is made. Other calls go, to finish work in hand, unless a
+        pause is longer than the time that is left for it, or an outage holds them. RunMustStop if the call is not made.
         """
+        begins = is_probe or (call in _FIRST_CALLS and not is_in_hand)
         priority = Priority.OTHER
         if is_probe:
             priority = Priority.PROBE
@@ -75,9 +85,10 @@ class Dispatcher:
             ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
             changed = self._waiting[ticket] = Condition(self._lock)
             try:
+                self._check_stop(begins=begins)
                 self._serve()
                 while ticket.sent is None:
-                    self._check_stop(ticket)
+                    self._check_stop(begins=begins)
                     if changed.wait(self._wait_seconds(ticket)) or ticket is self._queue.first():
                         self._serve()
             finally:
@@ -111,9 +122,12 @@ class Dispatcher:
             self.open_circuit()
 
     def open_circuit(self) -> None:
-        """Let only probes go until the leg closes the circuit, unless one was answered just now."""
+        """Let only probes go until the leg closes the circuit, unless one was answered just now.
+
+        A leg that ends makes no probe: its work in hand is tried until its time is over.
+        """
         with self._lock:
-            if self.on_open is None or not self._breaker.open(self.clock()):
+            if self.on_open is None or self.stop.reason is not None or not self._breaker.open(self.clock()):
                 return
         self.on_open()
 
@@ -223,7 +237,8 @@ class Dispatcher:
     def _is_abandoned(self) -> bool:
         return (self._breaker.is_open or self.stop.is_aborted) and self.stop.reason is not None
 
-    def _check_stop(self, ticket: Ticket) -> None:
+    def _check_stop(self, *, begins: bool) -> None:
         wait_seconds = self._queue.pacer.next_at - self.clock()
-        if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
+        most_seconds = max(_LEAST_DRAIN_SECONDS, self.stop.drain_left_seconds)
+        if begins or wait_seconds > most_seconds or self._is_abandoned:
             self.stop.check()

@@ -111,10 +111,16 @@ class Session:
 
         Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
         """
-        history, dispatcher, self._ticket = self._history[request.call], self.context.dispatcher, None
+        is_in_hand, dispatcher, self._ticket = bool(self._history), self.context.dispatcher, None
+        history = self._history[request.call]
         if request.call.is_keyed and request.call is not Call.ROTATE:
-            is_retry = history.attempts > 0
-            self._ticket = dispatcher.wait_turn(request.call, self._holder, is_retry=is_retry, is_probe=self.is_probe)
+            self._ticket = dispatcher.wait_turn(
+                request.call,
+                self._holder,
+                is_retry=history.attempts > 0,
+                is_probe=self.is_probe,
+                is_in_hand=is_in_hand,
+            )
         if request.call.is_keyed:
             self.claim(request.call)
         history.attempts += 1
@@ -156,7 +162,7 @@ class Session:
             return
         if step is Step.PAUSE_ALL:
             self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
-        stop.rest(wait_seconds)
+        stop.rest_in_hand(wait_seconds)
         if step is Step.FRESH_SLOT:
             history.fresh_slots += 1
             raise call_error(SlotSpent, exchange)
@@ -182,7 +188,8 @@ class Session:
             self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
 
     def _ask_headroom(self) -> int | None:
-        self.stop.check()
+        if self.stop.reason is not None:  # no other file begins: those in hand wait as they were told
+            return None
         # Before others, since a probe may wait for it.
         unattributed = replace(self, record=self.context.record_unattributed, is_probe=True)
         try:

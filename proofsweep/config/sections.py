@@ -126,7 +126,7 @@ class BoundsSettings(Section):
     # until, max_duration: when the window closes: `06:00`, `06:00 Europe/Berlin`, an ISO instant; `7h`, `90m`.
     until: Readable | None = None
     max_duration: Readable | None = None
-    drain_seconds: Seconds = 12.0  # time that a leg gives its items in flight after a request to stop
+    drain_seconds: Seconds = 12.0  # time that items in flight have, retries included, once the leg is to end
 
 
 class RetrySettings(Section):

@@ -3,6 +3,7 @@
 Other modules import them from here. So a simulation can give the whole core threads and clocks of its own.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -97,21 +98,36 @@ def some_at_once(items: Iterable[Item], work: Callable[[Item], Result], at_once:
 
 
 class StopSwitch:
-    """Keeps the first `reason` to stop; `is_aborted` if calls in flight are aborted, too. Thread-safe."""
+    """Keeps the first `reason` to stop. Thread-safe.
+
+    Nothing is begun once it was pulled. What was begun goes on for `drain_seconds`, or until it is aborted.
+    """
 
     def __init__(self) -> None:
-        self._pulled = Event()
+        self._pulled, self._aborted = Event(), Event()
         self.reason: RunMustStop | None = None
-        self.is_aborted = False
+        self.drain_seconds = 0.0
+        self._drained_at = math.inf
 
     def pull(self, reason: RunMustStop) -> None:
         if self.reason is None:
+            self._drained_at = min(self._drained_at, monotonic() + self.drain_seconds)
             self.reason = reason
         self._pulled.set()
 
     def abort(self) -> None:
         """Let all threads abandon work in hand, too, if the switch was pulled."""
-        self.is_aborted = self._pulled.is_set()
+        if self._pulled.is_set():
+            self._aborted.set()
+
+    @property
+    def is_aborted(self) -> bool:
+        return self._aborted.is_set()
+
+    @property
+    def drain_left_seconds(self) -> float:
+        """How long work in hand may still go on; infinite while the switch was not pulled."""
+        return max(0.0, self._drained_at - monotonic())
 
     def check(self) -> None:
         why = self.reason
@@ -122,3 +138,11 @@ class StopSwitch:
         """Wait, unless the leg ends; RunMustStop if the switch was pulled, before or while waiting."""
         self._pulled.wait(max(0.0, seconds))
         self.check()
+
+    def rest_in_hand(self, seconds: float) -> None:
+        """Wait with work in hand; RunMustStop if it is aborted, or the leg ends before the wait would be over."""
+        due_at = monotonic() + seconds
+        self._pulled.wait(max(0.0, seconds))
+        left_seconds = max(0.0, due_at - monotonic())
+        if left_seconds > self.drain_left_seconds or self._aborted.wait(left_seconds):
+            self.check()

@@ -191,6 +191,7 @@ class Leg:
         number = held.number
         self.plan, self.number, self.results = plan, number, results
         self.stop, self.workers, self.dispatcher = service.stop, service.workers, service.dispatcher
+        self.stop.drain_seconds = drain_seconds
         _say_if_fewer(service.pace.workers, service.workers.most)
         partition, is_ingest = plan.partition_of_leg(number), plan.catalog_kind == INGEST
         root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")

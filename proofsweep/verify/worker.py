@@ -31,23 +31,35 @@ def verify_batch(leg: Leg, rows: range | None = None) -> int:
 
 
 def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
-    """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle."""
-    before, finished, latest = list[Future[bool]](), 0, None
+    """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle.
+
+    Once the leg ends, no other item is read. What was begun is awaited, whatever fails: a leg is settled after that.
+    """
+    before, begun, finished = list[Future[bool]](), list[Future[bool]](), 0
+    going = _until_stop(leg, items)
+    latest: Latest | None = None
     try:
-        while portion := list(islice(items, _ITEMS_AT_ONCE)):
+        while portion := list(islice(going, _ITEMS_AT_ONCE)):
             touched = [item.item_id for item in portion if item.is_touched]
             earlier: dict[str, Row] = {}
             with suppress(ResultsError):  # then they are sent
                 latest = latest or (Latest(leg.results) if touched else None)
                 earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
-            known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
-            begun = [leg.workers.submit(work_item, leg, item) for item in known]
+            begun = []
+            for item in _until_stop(leg, iter(portion)):
+                known = replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item
+                begun.append(leg.workers.submit(work_item, leg, known))
             finished += sum(future.result() for future in before)
             before = begun
-    except ResultsError:
-        wait(before)  # so that it is written down before the leg may end
-        raise
-    return finished + sum(future.result() for future in before)
+        return finished + sum(future.result() for future in before)
+    finally:
+        wait([*before, *begun])
+
+
+def _until_stop(leg: Leg, items: Iterator[WorkItem]) -> Iterator[WorkItem]:
+    """Yield items while the leg goes on; none is read after that."""
+    while leg.stop.reason is None and (item := next(items, None)) is not None:
+        yield item
 
 
 def work_item(leg: Leg, item: WorkItem) -> bool:

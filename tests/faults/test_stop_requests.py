@@ -4,13 +4,16 @@ import csv
 import ctypes
 import signal
 import sys
+import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ..worlds.command_world import wav_of
+from ..servers.foreign_service import Answer
+from ..worlds.command_world import said, wav_of
 from ..worlds.foreign_world import ForeignWorld
 from ..worlds.started_command import ForkedProcess
 
@@ -18,6 +21,7 @@ SMALL, LARGE = 210, 6  # more than 200, so that batches are verified in order, a
 LARGE_BYTES = 16 * 1024 * 1024
 STORAGE_RATE = 100_000
 UPLOAD_SECONDS = LARGE_BYTES / STORAGE_RATE
+UPLOADS_AT_ONCE = 16
 
 
 def with_large_files(world: ForeignWorld) -> str:
@@ -83,6 +87,33 @@ def test_uploads_that_would_take_minutes_are_aborted_however_a_run_is_stopped(
     assert [leg["ended_by"] for leg in world.legs()] == ["killed", "interrupted", "cancelled", "complete"]
     assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 4: LARGE}
     assert world.service.ids(since) <= {row["request_id"] for row in world.table("exchanges")}
+
+
+def test_files_in_flight_that_need_one_retry_are_finished_after_ctrl_c(
+    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of sixteen uploads gets one 503 after the stop: none of their calls is made again by the next leg."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "40")
+    catalog, is_stopping = world.catalog(*["valid"] * 60), threading.Event()
+
+    def refuse_once(number: int, usual: Answer) -> Answer:
+        if number >= UPLOADS_AT_ONCE:
+            return usual
+        is_stopping.wait(60)
+        return replace(usual, status=503)
+
+    world.service.changes["slot"] = refuse_once
+    process = world.start("verify", catalog)
+    world.wait_for(lambda: world.service.received["slot"] >= UPLOADS_AT_ONCE or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    world.wait_for(lambda: "stopping, " in said("status", world.runs[0], "--results", world.results_url))
+    is_stopping.set()
+    code = process.wait(60)
+    begun = {row["manifest_row"] for row in world.table("exchanges") if row["call"] == "uploads"}
+
+    assert (code, len(begun)) == (6, UPLOADS_AT_ONCE), world.logs
+    assert {row["manifest_row"] for row in world.rows()} == begun
+    assert {row["outcome"] for row in world.rows()} == {"accepted"}
 
 
 def ignore_hangups() -> None:

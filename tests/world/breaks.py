@@ -415,8 +415,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="each file is worked on twice",
         module="proofsweep.verify.worker",
-        old="begun = [leg.workers.submit(work_item, leg, item) for item in known]",
-        new="begun = [leg.workers.submit(work_item, leg, item) for item in known for _ in range(2)]",
+        old="begun.append(leg.workers.submit(work_item, leg, known))",
+        new="begun.extend(leg.workers.submit(work_item, leg, known) for _ in range(2))",
         level="quiet",
         seed=1,
         check="last_night",

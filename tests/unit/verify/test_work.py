@@ -4,6 +4,7 @@ import errno
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -51,9 +52,23 @@ def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: 
     assert service.calls == []
 
 
-def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: Leg, service: ScriptedService) -> None:
+@pytest.mark.parametrize("call", THREE_CALLS)
+@pytest.mark.parametrize("refusal", [Scripted(status=503), Scripted(status=429, retry_after=0.3)])
+def test_an_item_that_the_stop_meets_is_finished_with_its_retries(
+    leg: Leg, service: ScriptedService, call: Call, refusal: Scripted
+) -> None:
+    """Its calls are paid: a retry is part of it. No other item begins."""
+    service.script[call] = [refusal]
+    service.on_call = lambda _call: leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    assert work_item(leg, item_of(leg))
+    assert not work_item(leg, item_of(leg, 1))
+    assert written(leg) == [0]
+
+
+def test_an_item_in_hand_does_not_wait_for_longer_than_the_stop_leaves_it(leg: Leg, service: ScriptedService) -> None:
     """It has no row and is not counted; what was sent for it is in the audit trail."""
-    service.script[Call.UPLOADS] = [Scripted(status=503)]
+    service.script[Call.UPLOADS] = [Scripted(status=429, retry_after=13.0)]
     service.on_call = lambda _call: leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
     assert not work_item(leg, item_of(leg))
@@ -107,6 +122,47 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(new_leg: LegBuilder, servi
 
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "error"
+
+
+def test_after_a_mistake_of_ours_what_is_in_flight_is_awaited(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """The leg is settled after that: else their answers would come too late for its parts."""
+    leg = new_leg.leg(new_leg.plan(203, batch_items=200))
+    verifies = count(1)
+
+    def fail(call: Call) -> None:
+        if call is Call.VERIFY and next(verifies) == 1:
+            raise ZeroDivisionError
+        time.sleep(0.1)
+
+    service.on_call = fail
+
+    with pytest.raises(ZeroDivisionError):
+        verify_batch(leg, range(200, 203))
+
+    finished = written(leg)
+    begun = set(journal_rows(leg.results, leg.plan, leg.number, "exchanges"))
+    assert len(finished) == len(begun) - 1
+
+
+def test_no_item_is_read_after_the_stop(
+    new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many remain: the time that a stop takes does not hang on them."""
+    monkeypatch.setattr(worker, "_ITEMS_AT_ONCE", 3)
+    leg, read = new_leg.leg(new_leg.plan(210, batch_items=200)), list[int]()
+    items = leg.completed.items
+    monkeypatch.setattr(
+        leg.completed,
+        "items",
+        lambda rows=None: (read.append(item.manifest_row) or item for item in items(rows)),
+    )
+    service.on_call = lambda _call: leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+
+    finished = verify_batch(leg, range(200))
+    verify_batch(leg, range(200, 210))
+    work_last(leg)
+
+    assert 0 < finished <= len(read) <= 6
 
 
 def test_a_full_disk_ends_the_leg_as_an_outage(leg: Leg, service: ScriptedService) -> None:
