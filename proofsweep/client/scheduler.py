@@ -235,9 +235,11 @@ class Dispatcher:
 
     @property
     def _is_abandoned(self) -> bool:
-        return (self._breaker.is_open or self.stop.is_aborted) and self.stop.reason is not None
+        return self.stop.reason is not None and (self._breaker.is_open or self.stop.is_aborted)
 
     def _check_stop(self, *, begins: bool) -> None:
+        if self.stop.reason is None:
+            return
         wait_seconds = self._queue.pacer.next_at - self.clock()
         most_seconds = max(_LEAST_DRAIN_SECONDS, self.stop.drain_left_seconds)
         if begins or wait_seconds > most_seconds or self._is_abandoned:
