@@ -14,8 +14,20 @@ from proofsweep.config.threads import Lock, StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
-from proofsweep.domain.outcomes import Finished, Rejected
-from proofsweep.verify.fault import ALIKE, InQuestion, Question, Rules, is_of_content, shown_by
+from proofsweep.domain.outcomes import Accepted, Finished, Rejected
+from proofsweep.verify.fault import (
+    ALIKE,
+    ALONE_BITS,
+    ENOUGH_BITS,
+    CallsBeside,
+    EndedCall,
+    InQuestion,
+    Question,
+    Rules,
+    ended_calls,
+    is_of_content,
+    shown_by,
+)
 from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, Result
 
 _FIRST_CHECK_AT = 50  # so many that wait without evidence are checked; then twice as many, and so on
@@ -37,9 +49,24 @@ class Suspect:
     row: Row | None  # what is written then; None for a first failure, which is tried again instead
     question: Question
     ended_at: float  # of its try, in monotonic seconds; 0 if any evidence will do
+    failed: Sequence[EndedCall]  # the attempts of the call that it failed by
+    alone_bits: float  # what its try weighs if no other file shows anything
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether chance may have failed it: what speaks of the content, or is no failure of the service, is none."""
+        return self.question.what is InQuestion.SERVICE and not is_of_content(self.done)
 
     def is_shown_by(self, question: Question, began_at: float) -> bool:
         return self.question == question and self.ended_at <= began_at
+
+
+@dataclass(slots=True)
+class FailedTries:
+    """What the tries of an item that failed weigh together, and their calls that failed."""
+
+    bits: float = 0.0
+    calls: list[EndedCall] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +80,9 @@ class Attribution:
     outage_seconds: float  # how long checks may come out wrong before the leg ends
     put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
     _rules: Rules = field(default_factory=Rules)
-    _failed_once: set[int] = field(default_factory=set)
+    _failed: dict[int, FailedTries] = field(default_factory=dict)  # by row, of those that wait for another try
+    _beside: CallsBeside = field(default_factory=CallsBeside)
+    _alone_bits: float = 0.0
     _again: deque[WorkItem] = field(default_factory=lambda: deque(maxlen=_MOST_TRIED_SOON))  # the service works again
     _waiting: list[Suspect] = field(default_factory=list)
     _check_at: int = _FIRST_CHECK_AT
@@ -70,8 +99,12 @@ class Attribution:
             root, was_accepted = self.checks.known.root_of(done.item.audio), self._was_accepted(done)
             with self._lock:
                 question = self._rules.question_of(done, root, was_accepted=was_accepted)
+                calls = ended_calls(done.exchanges, self.dispatcher.clock())
+                if isinstance(done.outcome, Accepted | Rejected):
+                    tries = self._failed.pop(done.item.manifest_row, None)
+                    self._beside.note(done.item.mode, [*(tries.calls if tries else ()), *calls])
                 if question is not None:
-                    self._put_aside(done, row, question, began_at)
+                    self._put_aside(done, row, question, began_at, calls)
             if question is None:
                 self._write(done, row)
             for shown in shown_by(done, question, root):
@@ -100,6 +133,7 @@ class Attribution:
                 self._settle(first.question)
         with self._lock:
             self._again.clear()
+            self._alone_bits = ALONE_BITS
             return {each.done.item.manifest_row for each in self._waiting}
 
     def finish(self) -> None:
@@ -121,6 +155,11 @@ class Attribution:
         with self._checking:
             if self.dispatcher.is_open:  # else the check before has closed it
                 self._settle(Question(InQuestion.SERVICE, self.mode))
+
+    @property
+    def has_undecided(self) -> bool:
+        """Whether files failed, and were tried too rarely to say whose fault it is."""
+        return bool(self._failed)
 
     def sentence(self, remaining: int) -> str:
         """Return why rows remain when all else is done."""
@@ -148,33 +187,59 @@ class Attribution:
             return False
         return self.awaited(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
 
-    def _put_aside(self, done: Finished, row: Row, question: Question, began_at: float) -> None:
+    def _put_aside(
+        self, done: Finished, row: Row, question: Question, began_at: float, calls: Sequence[EndedCall]
+    ) -> None:
         """Let an outcome wait for evidence; a try that a wrong check met says nothing. Under the lock."""
         number, of_content = done.item.manifest_row, is_of_content(done)
         self.put_aside.add(number)
         if began_at <= self._wrong_at:
             return
-        is_first = question.what is InQuestion.SERVICE and not of_content and number not in self._failed_once
+        is_first = question.what is InQuestion.SERVICE and not of_content and number not in self._failed
         if is_first:
-            self._failed_once.add(number)
+            self._failed[number] = FailedTries()
         needs_any = of_content and not self._rules.has_judged(done.item.mode)  # then any verdict is evidence
         ended_at = 0.0 if needs_any else self.dispatcher.clock()
-        self._waiting.append(Suspect(done=done, row=None if is_first else row, question=question, ended_at=ended_at))
+        self._waiting.append(
+            Suspect(
+                done=done,
+                row=None if is_first else row,
+                question=question,
+                ended_at=ended_at,
+                failed=[each for each in calls if each.call is calls[-1].call and not each.is_right],
+                alone_bits=self._alone_bits,
+            )
+        )
 
     def _take_evidence(self, question: Question, began_at: float) -> None:
-        """Believe what ended before an item began that came out right, or let it be tried again."""
+        """Believe what ended before an item began that came out right, or let it be tried again.
+
+        What failed twice in a troubled hour is tried again at the end.
+        """
         with self._lock:
             shown = [each for each in self._waiting if each.is_shown_by(question, began_at)]
             self._waiting = [each for each in self._waiting if not each.is_shown_by(question, began_at)]
+            believed = [each for each in shown if self._weighs_enough(each)]
             self._again.extend(each.done.item for each in shown if each.row is None)
-        for each in shown:
+        for each in believed:
             if each.row is not None:
                 self._write(each.done, each.row)
+
+    def _weighs_enough(self, suspect: Suspect) -> bool:
+        """Add what a try weighs to the tries before; the service was seen to work since. Under the lock."""
+        if not suspect.is_weighed:
+            return True
+        item = suspect.done.item
+        tries = self._failed.setdefault(item.manifest_row, FailedTries())
+        tries.bits += self._beside.bits_against(item.mode, suspect.failed, suspect.alone_bits)
+        tries.calls += suspect.failed
+        return tries.bits >= ENOUGH_BITS
 
     def _write(self, done: Finished, row: Row) -> None:
         self.checks.trail.write(done, row)
         with self._lock:
             self.put_aside.discard(done.item.manifest_row)
+            self._failed.pop(done.item.manifest_row, None)
         self.checks.known.note(done)
 
     def _make_due_checks(self, mode: Mode) -> None:
@@ -258,6 +323,7 @@ class Attribution:
         with self._lock:
             self._wrong_at = self.dispatcher.clock()
             self._waiting = [each for each in self._waiting if each.row is None]
+            self._failed = {each.done.item.manifest_row: FailedTries() for each in self._waiting}
             self._rules.doubt_verdicts()
         if self.checks.verify.duplicates is not None:
             self.checks.verify.duplicates.forget()

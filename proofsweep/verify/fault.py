@@ -1,7 +1,7 @@
 """What a strange outcome puts in question, and what is evidence for it: two rules. Pure; one for each leg.
 
-F. An item fails: 5xx, time-out, hang-up, 403. It is tried once more, and its row is written if the service was seen to
-   work after its last try.
+F. An item fails: 5xx, time-out, hang-up, 403. It is tried at least once more. Its row is written if the service was
+   seen to work after its last try, and its tries weigh enough: by what `CallsBeside` knows of other files' calls.
 R. A refusal, a status that speaks of the content (422), or a file that cannot be read, is believed at once, unless
    these bytes were accepted before, fifty refusals in a row of one mode were alike, ten files in a row of one mode, or
    the first ones, got no verdict, or the file's whole root may be away.
@@ -23,11 +23,14 @@ since very many wait or nothing else is left, something whose answer is known is
     not possible now    remains                           ends with its quota or window
 """
 
+import math
+from collections import defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 
-from proofsweep.domain.exchanges import Call, may_be_outage
+from proofsweep.domain.exchanges import Call, Exchange, may_be_outage
 from proofsweep.domain.items import Mode, proof_id_of
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible, Reason, about
@@ -35,6 +38,10 @@ from proofsweep.domain.reasons import Ineligible, Reason, about
 ALIKE = 50  # so many refusals in a row are strange
 UNJUDGED = 10  # so many files in a row whose content is refused without a verdict
 ACCEPTED_ALIKE = 100  # acceptances before any refusal: the two calls of a probe are a hundredth of theirs
+ENOUGH_BITS = 30.0  # of evidence against a file: chance makes as much once in a thousand million times
+ALONE_BITS = 10.0  # of a try at the leg's end, beside which no other file was asked: three of them are enough
+_BESIDE_SECONDS = 1.0  # how near two calls are beside each other; an outage that fails a whole try takes longer
+_CALLS_KEPT = 5_000  # of each mode and call: some minutes of the fastest lane
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
 
@@ -103,6 +110,68 @@ class Rules:
         self._alike[mode] = verdict, count + 1 if last == verdict else 1
         self._unjudged[mode] = 0
         return self._alike[mode][1]
+
+
+@dataclass(frozen=True, slots=True)
+class EndedCall:
+    """A call of a file: when it began and ended, in monotonic seconds, and whether it came out right."""
+
+    call: Call
+    began_at: float
+    ended_at: float
+    is_right: bool
+
+
+def ended_calls(exchanges: Sequence[Exchange], now: float) -> list[EndedCall]:
+    """Return the calls of a try that has just ended; a wait that the service asked for is none."""
+    calls = []
+    for exchange in exchanges:
+        ended_at = now - (exchanges[-1].ended_at - exchange.ended_at).total_seconds()
+        began_at = ended_at - exchange.elapsed_ms / 1_000
+        if not exchange.is_throttled:
+            calls.append(EndedCall(exchange.call, began_at, ended_at, exchange.is_success))
+    return calls
+
+
+@dataclass(slots=True)
+class CallsBeside:
+    """How the calls of files went that were answered in the end: what a service that works did at that time.
+
+    A call that failed counts against its file only if such a call came out right within a second before it, and another
+    one within a second after it: in an outage there is none. Beside calls that failed for no fault of their files, it
+    counts less: half of them, one bit.
+    """
+
+    _calls: defaultdict[tuple[Mode, Call], deque[EndedCall]] = field(
+        default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_KEPT))
+    )
+
+    def note(self, mode: Mode, calls: Sequence[EndedCall]) -> None:
+        """Take note of all calls of a file that was answered, those of its earlier tries too."""
+        for call in calls:
+            self._calls[mode, call.call].append(call)
+
+    def bits_against(self, mode: Mode, failed: Sequence[EndedCall], alone_bits: float) -> float:
+        """Return how much calls that failed say against their file; `alone_bits` if no others show anything."""
+        if not failed:
+            return ENOUGH_BITS
+        beside = [self._beside(mode, call) for call in failed]
+        bits = sum(map(_bits, failed, beside))
+        has_trouble = any(not call.is_right for calls in beside for call in calls)
+        return min(ENOUGH_BITS, bits if bits or has_trouble else alone_bits)
+
+    def _beside(self, mode: Mode, call: EndedCall) -> list[EndedCall]:
+        since, until = call.began_at - _BESIDE_SECONDS, call.ended_at + _BESIDE_SECONDS
+        return [other for other in self._calls[mode, call.call] if since <= other.ended_at <= until]
+
+
+def _bits(failed: EndedCall, beside: Sequence[EndedCall]) -> float:
+    middle = (failed.began_at + failed.ended_at) / 2
+    right = [call.ended_at for call in beside if call.is_right]
+    if not right or not min(right) <= middle <= max(right):
+        return 0.0
+    wrong = len(beside) - len(right)
+    return math.log2(len(beside) / wrong) if wrong else ENOUGH_BITS
 
 
 def is_of_content(done: Finished) -> bool:

@@ -19,7 +19,8 @@ from proofsweep.verify.leg import Leg
 
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2
-_ROUNDS = 3  # over what has no row, at the end; a round after the first is for what an outage has met
+# Over what has no row, at the end: a second one is for what an outage has met, the others for a service that is flaky.
+_ROUNDS, _MOST_ROUNDS = 3, 10
 _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB each, before they are packed
 
 
@@ -110,7 +111,9 @@ def work_last(leg: Leg) -> None:
     """
     leg.verify = replace(leg.verify, duplicates=None)
     try:
-        for _ in range(_ROUNDS):
+        for number in range(_MOST_ROUNDS):
+            if number >= _ROUNDS and not leg.attribution.has_undecided:
+                break
             leg.stop.check()
             leg.attribution.awaited(partial(_verify_remaining, leg))
             leg.attribution.finish()

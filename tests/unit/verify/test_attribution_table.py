@@ -19,6 +19,7 @@ from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, about
+from proofsweep.verify import fault
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.fault import ACCEPTED_ALIKE, ALIKE
 from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, KnownFiles, Result
@@ -32,7 +33,7 @@ class What:
     """What happened to a file; `is_pair` is its mode, `folder` its root."""
 
     outcome: Outcome
-    exchanges: Sequence[Exchange] = (exchange(Call.UPLOADS), exchange(Call.SLOT), exchange(Call.VERIFY))
+    exchanges: Sequence[Exchange] = tuple(map(exchange, (Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY)))
     is_pair: bool = False
     folder: str = "/c"
     audio: str = ""
@@ -51,6 +52,8 @@ ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d"))
 VALID, PAIR_VALID, ELSEWHERE = What(ACCEPTED), What(ACCEPTED, is_pair=True), What(ACCEPTED, folder="/mnt/nas")
 COPY, REFUSED = What(ACCEPTED, is_copy=True), What(rejected())
 DOWN, UNFIT = failed(Call.VERIFY, 503), failed(Call.VERIFY, 422)
+STUBBORN = replace(DOWN, exchanges=[exchange(Call.VERIFY, 503)] * 5)
+FLAKY = replace(VALID, exchanges=[exchange(Call.VERIFY, 503), *VALID.exchanges])
 HEALS = [
     *(failed(call, 503) for call in (Call.UPLOADS, Call.SLOT, Call.VERIFY, Call.ASSET)),
     *(failed(call, None, Failure.TIMEOUT) for call in (Call.UPLOADS, Call.SLOT, Call.VERIFY)),
@@ -99,10 +102,18 @@ TABLE: list[tuple[list[Step], Result | None, str]] = [
     # Failed twice: its row is written after an answer to another file of its mode, whatever the answer is.
     *(([(0, what), (1, VALID), (0, what), (2, VALID)], None, "failed") for what in HEALS),
     ([(0, DOWN), (1, REFUSED), (0, DOWN), (2, REFUSED)], None, "failed"),
-    ([(0, DOWN), (0, DOWN), (1, PAIR_VALID)], RIGHT, "failed"),
-    ([(0, DOWN), (0, DOWN), (1, COPY)], RIGHT, "failed"),
+    # A second failure in another outage says as little: a file was answered before it, and none just after it.
+    ([(0, DOWN), (1, VALID), (0, DOWN)], RIGHT, REMAINS),
+    # Beside calls that failed for files which were answered, a failure says less: half of them, one bit.
+    ([(0, DOWN), (1, FLAKY), (0, DOWN), (2, FLAKY)], None, REMAINS),
+    ([(1, FLAKY), (0, STUBBORN), (2, FLAKY), (0, STUBBORN), (3, FLAKY)], None, REMAINS),
+    ([(1, FLAKY), *(step for row in range(2, 8) for step in ((0, STUBBORN), (row, FLAKY)))], None, "failed"),
     # Where no other file is answered, the probe shows whether the service works, or what else is wrong.
-    ([(0, DOWN), (1, VALID), (0, DOWN)], RIGHT, "failed"),
+    ([(0, DOWN), (0, DOWN)], RIGHT, REMAINS),
+    ([(0, DOWN)] * 3, RIGHT, REMAINS),
+    ([(0, DOWN)] * 4, RIGHT, "failed"),
+    ([*[(0, DOWN)] * 4, (1, PAIR_VALID)], RIGHT, "failed"),
+    ([*[(0, DOWN)] * 4, (1, COPY)], RIGHT, "failed"),
     ([(0, DOWN), (0, DOWN)], WRONG, DOWN_ENDS),
     ([(0, failed(Call.VERIFY, 403)), (0, failed(Call.VERIFY, 403))], KEY, KEY_ENDS),
     # What speaks of the content heals by no wait: it is not tried again, and is believed where the service judges.
@@ -251,7 +262,9 @@ class ScriptedChecks(Checks):
 
 
 @pytest.fixture
-def world() -> World:
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose tries are a second apart, and so beside each other."""
+    monkeypatch.setattr(fault, "_BESIDE_SECONDS", 2.5)
     return World()
 
 
@@ -351,8 +364,8 @@ def test_many_that_wait_are_checked_before_the_end(world: World) -> None:
 @pytest.mark.parametrize(
     ("steps", "results", "made"),
     [
-        ([(0, DOWN)] * 2, [RIGHT], ["probe one_file"]),
-        ([(0, replace(DOWN, is_pair=True))] * 2, [RIGHT], ["probe legacy_pair"]),
+        ([(0, DOWN)] * 4, [RIGHT], ["probe one_file"]),
+        ([(0, replace(DOWN, is_pair=True))] * 4, [RIGHT], ["probe legacy_pair"]),
         ([(0, UNFIT)], [RIGHT], ["known one_file"]),
         (UNFITS[1:], [NOTHING_KNOWN, RIGHT], ["known one_file", "probe one_file"]),
         (UNFITS, [NOTHING_KNOWN, RIGHT], ["known one_file", "probe one_file for a verdict"]),
