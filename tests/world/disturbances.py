@@ -90,6 +90,7 @@ class Disturbances:
                 self._draw_network()
             self._draw_partner()
         self._draw_long_waits()
+        self._draw_spells()
         if self.has("store", "gateway"):
             for _ in range(self.random.randint(1, 3)):
                 self._draw_store()
@@ -164,6 +165,24 @@ class Disturbances:
         setattr(weather, kind, random.choice((0.05, 0.2)))
         words = f"network {kind} now and then from {since:.1f} to {until:.1f}, and asks to wait {seconds:.0f} s"
         self.event(words, lambda: self.partner.weather.append(weather))
+
+    def _draw_spells(self) -> None:
+        """Draw outages that come again and again, or an hour in which half of all calls fail."""
+        random = self.world.stream("spells")
+        if self.level != "network" or random.random() > 0.3:
+            return
+        since, kind = self.world.now + random.uniform(0.0, 3.0), random.choice(("errors", "refuses", "breaks"))
+        if random.random() < 0.3:
+            flaky = Weather(since=since, until=since + 300.0, errors=0.5)
+            self.event(f"network errors 0.5 of all from {since:.1f} on", lambda: self.partner.weather.append(flaky))
+            return
+        down, up = random.choice((3.0, 8.0, 30.0)), random.choice((1.5, 4.0))
+        spells = [Weather(since=since + number * (down + up)) for number in range(8)]
+        for spell in spells:
+            spell.until = spell.since + down
+            setattr(spell, kind, 1.0)
+        words = f"network {kind} all for {down:.0f} s, again and again after {up} s, from {since:.1f} on"
+        self.event(words, lambda: self.partner.weather.extend(spells))
 
     def _renew_key(self) -> None:
         self.partner.key = NEXT_KEY

@@ -68,15 +68,6 @@ KNOWN: tuple[KnownFault, ...] = (
         seed=224,
     ),
     KnownFault(
-        number="6.1",
-        what="a file that an outage meets in one try, and a chance refusal in the other, is failed",
-        levels=("network", "all"),
-        problem=r"outcomes: \S+ row \d+ is failed, \w+: an outage met it",
-        event=r"network",
-        level="network",
-        seed=None,
-    ),
-    KnownFault(
         number="6.11",
         what="a store that fails once between the begin of a leg and its first file ends it as if by a mistake",
         levels=("store", "gateway", "all"),

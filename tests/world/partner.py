@@ -136,11 +136,6 @@ class Partner:
         shares = (getattr(each, kind) for each in self.weather if each.has(here().now, call))
         return self.random.random() < max(shares, default=0.0)
 
-    def was_away(self, call: str, at: float) -> bool:
-        """Whether no such call could come out right at that time."""
-        kinds = ("refuses", "breaks", "errors", "forbids")
-        return any(getattr(each, kind) >= 1.0 for each in self.weather if each.has(at, call) for kind in kinds)
-
     # --- One request
 
     def serve(self, request: "Request", by: Process) -> tuple[Served, Answer]:

@@ -60,6 +60,8 @@ CHOSEN = {
     "most_pause_seconds": "client.rate_share._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "first_contact_seconds": "client.transport.FIRST_CONTACT_SECONDS",
+    "beside_seconds": "verify.fault._BESIDE_SECONDS",
+    "first_wait_seconds": "client.retry._FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.leg.QUOTA_PROBE_SECONDS",
     "rows_per_part": "verify.commit.ROWS_PER_PART",
