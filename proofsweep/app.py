@@ -6,7 +6,7 @@ little; tests/architecture/test_light_check.py says which command loads what.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -20,7 +20,15 @@ from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import ANYWHERE
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import (
+    CatalogError,
+    ConfigError,
+    EmptyCatalog,
+    NothingDue,
+    ResultsError,
+    RunMustStop,
+    UsageError,
+)
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import Store, open_store, probe
@@ -181,16 +189,32 @@ class App:
 
     @contextmanager
     def away_is_outage(self) -> Iterator[None]:
-        """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
+        """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted.
+
+        NothingDue of a watched folder that passes have emptied.
+        """
         try:
             yield
         except CatalogError as error:
+            self._refuse_emptied(error)
             message = f"{error.message}; earlier runs found files there: is it mounted?"
             away = RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog)
             with suppress(UsageError):  # a store that cannot be read must not hide what is wrong with the catalog
                 if error.catalog and self.results.log.runs().plans(self.environment, error.catalog):
                     raise away from error
             raise
+
+    def _refuse_emptied(self, error: CatalogError) -> None:
+        """Raise NothingDue if a catalog is empty because passes over it have moved its files."""
+        from proofsweep.ingest.one_pass import is_emptied
+
+        if not isinstance(error, EmptyCatalog) or not error.catalog:
+            return
+        is_ours = False
+        with suppress(UsageError):  # a store that cannot be read must not hide what is wrong with the catalog
+            is_ours = is_emptied(self.results, self.environment, error.catalog)
+        if is_ours:
+            raise NothingDue(f"{error.message}; passes move the files of this folder", skipped=0) from error
 
     @property
     def planner(self) -> "Planner":
@@ -216,7 +240,11 @@ class App:
         max_calls = (bounds or self.bounds()).max_calls
         rows = self.chosen_rows(location, selection, max_calls, apart_from)
         try:
-            return self.plan_listed(rows, selection, partitions=partitions)
+            try:
+                return self.plan_listed(rows, selection, partitions=partitions)
+            except EmptyCatalog as error:
+                self._refuse_emptied(error)
+                raise
         except NothingDue:
             self.alert_facts.record_idle(rows.location)
             raise
@@ -251,9 +279,13 @@ class App:
 
         Items `apart_from` these are taken, as long as their files have the same versions.
         """
+        from proofsweep.sources.folder import FolderScan
+        from proofsweep.store.listings import held_before
         from proofsweep.verify.plan import DueRows
 
         whole, only = self.catalog(location), None
+        if isinstance(whole, FolderScan):
+            whole.held_before = partial(held_before, self.results, self.environment, self.planner.identity_of(whole))
         if selection.is_of_all_rows and apart_from is None:
             return whole
         if selection.only:

@@ -142,13 +142,15 @@ def recover(
     """Write the sealed sidecars of items whose own are missing; no file is overwritten.
 
     A keyed call for each sidecar that is missing. Without --to, nothing is written where the audio is gone. The exit
-    code is 3 if a proof is gone, and 4 if a sidecar could not be had.
+    code is 3 if a proof is gone, 4 if a sidecar could not be had, and 8 if folders are away.
 
     Example: `proofsweep proofs recover --to recovered`
     """
     with stopped_on_signals(request.app):
         done = recover_sidecars(request.app.operations(max_calls), below, to)
-    request.answer(done.document(), [done.line])
+    request.answer(done.document(), done.line.splitlines())
+    if done.counts.get("away"):
+        return ExitCode.BREAKER
     if done.counts.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if done.counts.get("gone") else ExitCode.ACCEPTED

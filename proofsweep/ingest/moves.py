@@ -1,7 +1,6 @@
 """Move files by their verdicts, one by one or a delivery as a whole: copy, read the copy back, and only then remove."""
 
 import hashlib
-import os
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.sources.moves import Moves
+from proofsweep.sources.presence import mount_of
 
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
 _GONE = {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}
@@ -277,14 +277,6 @@ class Disposal:
         except SourceError:
             return False
         return True
-
-
-def mount_of(location: str) -> str:
-    """Return the mount point of a place of this machine, which may not be there yet; empty for a bucket."""
-    path = "" if is_bucket(location) else os.path.realpath(location)
-    while path and not posixpath.ismount(path):
-        path = posixpath.dirname(path)
-    return path
 
 
 def _stays(detail: str | None = None) -> DisposalResult:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, RunMustStop, SourceError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
@@ -18,7 +19,7 @@ from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.folder import ReadyFiles, Scan, waiting_row
-from proofsweep.ingest.moves import Disposal, mount_of
+from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, Disposition, PastAnswer, answer_of
 from proofsweep.ingest.state import FolderState, IngestContext, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
@@ -26,11 +27,13 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.names import Cause, ignored_words
+from proofsweep.sources.presence import away_since, mount_of
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, Term, sole_process
 from proofsweep.store.objects import open_store
+from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.plan import ignored_entries
@@ -352,17 +355,32 @@ def _refuse_unlisted(path: str, error: OSError | None) -> None:
 
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
     """Raise RunMustStop if a share was mounted before, and only the empty folder below it is left."""
-    holder = lease.holder(lease.last())
-    before = None if holder is None else holder.facts.get("mounts")
-    for location, mount in _mounts_of(disposal).items():
-        was_deeper = isinstance(before, dict) and len(before.get(location, "")) > len(mount)
-        if was_deeper and not Files().in_folder(location):
-            raise _away(disposal.watched, f"{one_line(location)}: the folder is empty, and a share was mounted there")
+    for location in _mounts_of(disposal):
+        away = away_since(location, _mount_before(lease, location))
+        if away is not None:
+            raise _away(disposal.watched, f"{one_line(location)}: {away.why}")
 
 
 def _mounts_of(disposal: Disposal) -> dict[str, str]:
     """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
     return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
+
+
+def _mount_before(lease: Lease, location: str) -> str:
+    """Return the mount point above a location, as the last process that watched the folder found it; empty if none."""
+    holder = lease.holder(lease.last())
+    mounts = None if holder is None else holder.facts.get("mounts")
+    return str(mounts.get(location, "")) if isinstance(mounts, dict) else ""
+
+
+def is_emptied(results: Results, environment: str, location: str) -> bool:
+    """Whether a folder that holds no audio is one that passes watch and empty, and its share is not away.
+
+    ResultsError if that cannot be known.
+    """
+    store = open_store(f"{results.store.url}/{layout.INGEST_FOLDER}")
+    lease = Lease(store, layout.watch_id(environment, location), _BUSY, utc_now)
+    return lease.last() > 0 and away_since(location, _mount_before(lease, location)) is None
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:

@@ -5,14 +5,14 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
-from proofsweep.config.locations import path_of
-from proofsweep.config.threads import some_at_once
+from proofsweep.config.locations import one_line, path_of
+from proofsweep.config.threads import Lock, some_at_once
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
@@ -20,7 +20,10 @@ from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import opened
 from proofsweep.sources.audio import read_sidecar
+from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
+from proofsweep.sources.presence import away_now, folder_of
+from proofsweep.sources.source import FOLDERS_KEPT
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 
@@ -37,6 +40,7 @@ _WORDS = {
     "present": "there already",
     "gone": "have no proof any more",
     "failed": "could not be had",
+    "away": "in a folder that is away",
     "absent": "skipped, since their audio is not there (--to writes elsewhere)",
 }
 
@@ -64,8 +68,9 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
     prefix = None if to is None else path_of(to, here).rstrip("/")
     items = proven_items(operator.results, operator.environment, below and path_of(below, here).rstrip("/"))
     with operator.begun(OperationKind.RECOVERY) as work:
-        outcomes = Counter(some_at_once(items, partial(recover, work, prefix), CALLS_AT_ONCE))
-    line = f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}"
+        folders = Folders(work.service.files)
+        outcomes = Counter(some_at_once(items, partial(recover, work, prefix, folders), CALLS_AT_ONCE))
+    line = "\n".join([f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}", *folders.lines])
     return OperationReport(operation_id=work.operation.run_id, counts=outcomes, line=line)
 
 
@@ -76,15 +81,43 @@ def proven_items(results: Results, environment: str, below: str = "") -> Iterato
             yield from map(ProvenItem._make, rows)
 
 
-def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
+class Folders:
+    """The folders of sidecars that cannot be looked for; each folder is looked at once. Safe to use from threads."""
+
+    def __init__(self, files: Files) -> None:
+        self._look = lru_cache(FOLDERS_KEPT)(lambda folder: away_now(folder, files))
+        self._away: Counter[str] = Counter()
+        self._lock = Lock()
+
+    def is_away(self, *locations: str) -> bool:
+        return any(self._look(folder_of(location)) for location in locations)
+
+    def count(self, location: str) -> None:
+        away = self._look(folder_of(location))
+        with self._lock:
+            self._away[f"{one_line(folder_of(location))} cannot be read" if away is None else away.sentence] += 1
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"{sentence.rstrip('.')} Sidecars: {count:,}." for sentence, count in self._away.most_common()]
+
+
+def recover(work: OperationLeg, prefix: str | None, folders: Folders, item: ProvenItem) -> str:
     """Recover one sidecar, and return the outcome; if a call was made, its row is in the journal."""
     location = item.sidecar if prefix is None else _below(prefix, item)
-    if _is_there(work, item.sidecar):
+    is_there = _is_there(work, item.sidecar)
+    if is_there:
         return "present"
+    if is_there is None or (prefix is None and folders.is_away(item.sidecar, item.audio)):
+        folders.count(item.sidecar)
+        return "away"
     if not _suits_the_audio(work, item, None if prefix is None else posixpath.dirname(location)):
         return "absent"
-    if _is_there(work, location, item.sidecar_sha256):
-        return "present"
+    is_there = _is_there(work, location, item.sidecar_sha256)
+    if is_there is not False:
+        if is_there is None:
+            folders.count(location)
+        return "away" if is_there is None else "present"
     content, said = _sealed(work, item)
     if content:
         said |= _written(location, content, is_own=location == item.sidecar)
@@ -108,16 +141,16 @@ def _below(prefix: str, item: ProvenItem) -> str:
     return "/".join([prefix, *safe[:-1], posixpath.basename(item.sidecar)])
 
 
-def _is_there(work: OperationLeg, location: str, sha256_hex: str | None = None) -> bool:
-    """Whether a file is there; with a digest, whether it has these bytes."""
+def _is_there(work: OperationLeg, location: str, sha256_hex: str | None = None) -> bool | None:
+    """Whether a file is there; with a digest, whether it has these bytes. None if that is not known."""
     files = work.service.files
     try:
         facts = files.facts(location)
         if facts is None or sha256_hex is None:
             return facts is not None
         return sha256(read_sidecar(location, SIDECAR_BYTES, files)).hexdigest() == sha256_hex
-    except SourceError:  # nothing is written where it is not known
-        return True
+    except SourceError:
+        return None
 
 
 def _suits_the_audio(work: OperationLeg, item: ProvenItem, folder: str | None) -> bool:

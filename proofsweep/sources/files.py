@@ -22,7 +22,7 @@ from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
-_NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # The disk or the file server does not give the file now: a bad sector, or a mount that is away.
 _AWAY = frozenset(
     {
@@ -206,7 +206,8 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
                 else:
                     (folders if name in below else files).append(name)
             links += filter(posixpath.islink, (posixpath.join(path, name) for name in folders))
-            yield Folder(location=path, files=without_marked(files, left_out), left_out=left_out)
+            is_empty = not (below or files or left_out)
+            yield Folder(location=path, files=without_marked(files, left_out), left_out=left_out, is_empty=is_empty)
         yield from map(_unreadable_folder, errors)
         errors.clear()
 
@@ -233,7 +234,7 @@ def _facts_of(status: os.stat_result) -> FileFacts:
 
 
 def _raise_unless_missing(error: OSError | ValueError, what: str = "file") -> None:
-    if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
+    if isinstance(error, OSError) and error.errno not in NOTHING_THERE:
         raise _unreadable(error, what) from error
 
 

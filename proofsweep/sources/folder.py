@@ -3,7 +3,7 @@
 import hashlib
 import posixpath
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import count
@@ -36,6 +36,8 @@ class FolderScan(Catalog):
     """
 
     kind = "folder"
+    # Names those of some empty folders in which files were listed before: these are away, each with a row.
+    held_before: Callable[[Sequence[str]], Sequence[str]] = staticmethod(lambda _folders: ())
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class FolderScan(Catalog):
         self.batches: Mapping[str, Batch] = {}
         self.orphans: list[str] = []
         self.unfinished: list[str] = []
+        self._empty: list[str] = []
         self.deliveries = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
 
@@ -77,10 +80,17 @@ class FolderScan(Catalog):
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
         except SourceError as error:
             raise refusal(self._path, f"cannot be listed. {error.message}") from error
+        yield from () if is_empty else self._rows_away()
         if is_empty:
             ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ", and nothing else"
             raise refusal(self._path, f"no audio in this folder{ignored}", EmptyCatalog)
         self._walked = True
+
+    def _rows_away(self) -> Iterator[ManifestRow]:
+        """Yield a row for each empty folder that held files before; it makes no other listing."""
+        for folder in self.held_before(list(dict.fromkeys(self._empty))):
+            refused = Ineligible(Reason.UNREADABLE_FOLDER, "The folder is empty, and files were listed in it before.")
+            yield self._row_of_folder(folder, refused)
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags; before the first walk, XML files are looked at for those of deliveries."""
@@ -102,9 +112,7 @@ class FolderScan(Catalog):
     def rows_in(self, folder: Folder, named: NamedFiles = NOTHING_NAMED) -> Iterator[ManifestRow]:
         """Yield the audio of one folder, and count what is ignored; messages may name files that are audio, or none."""
         if folder.refused is not None:
-            path = posixpath.join(folder.location, "")
-            name = posixpath.join(self._base.named(path), "")
-            yield ManifestRow(number=next(self._numbers), audio=path, named_audio=name, refused=folder.refused)
+            yield self._row_of_folder(folder.location, folder.refused)
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
         audio: list[str] = []
         lists: list[str] = []
@@ -136,6 +144,12 @@ class FolderScan(Catalog):
         _show(self.orphans, folder, pairs.orphans)
         marked = [name for name in folder.left_out.get(Cause.UNFINISHED, ()) if why_awaited(name) is None]
         _show(self.unfinished, folder, marked)
+
+    def _row_of_folder(self, folder: str, refused: Ineligible) -> ManifestRow:
+        """Return the row that stands for all files in a folder."""
+        path = posixpath.join(folder, "")
+        name = posixpath.join(self._base.named(path), "")
+        return ManifestRow(number=next(self._numbers), audio=path, named_audio=name, refused=refused)
 
     def _judged(self, folder: Folder, named: NamedFiles) -> Iterator[tuple[str, Cause | None]]:
         """Yield the files of a folder that are no sidecars, each with why it is no audio; what messages say goes first.
@@ -196,6 +210,8 @@ class FolderScan(Catalog):
         """Walk the folders, each with its XML files; those of a bucket are read side by side."""
 
         def look(folder: Folder) -> tuple[Folder, list[XmlFile]]:
+            if folder.is_empty:
+                self._empty.append(folder.location)
             return folder, list(xml_in(folder, self._source))
 
         return looked_into(self._path, self._source.walk(self._path), look)

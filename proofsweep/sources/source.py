@@ -21,6 +21,7 @@ class Folder:
     left_out: Mapping[Cause, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
     known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
     refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
+    is_empty: bool = False  # a folder of this machine that holds nothing, no folder either
     is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
 
 

@@ -42,7 +42,7 @@ from proofsweep.store.objects import (
     open_store,
     read_required,
 )
-from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
+from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of, read_table
 from proofsweep.store.runs import LegRecord
 from proofsweep.store.sql import quoted
 from proofsweep.store.tables import ANSWERED, NEWEST_FIRST, NEWEST_LAST
@@ -158,8 +158,10 @@ class Latest:
         found: dict[str, Row] = {}
         for part in {str(row["part"]) for row in answers if row["part"] is not None}:
             rows = [row["manifest_row"] for row in answers if row["part"] == part]
+            content = self._results.store.read(part)  # a store that fails is no part that is gone
             with suppress(ResultsError):
-                chosen = self._results.table("verdicts", [part]).filter(pc.field("manifest_row").isin(rows))
+                table = read_table(self._results.store, part, SCHEMAS["verdicts"], content or b"")
+                chosen = table.filter(pc.field("manifest_row").isin(rows))
                 found |= {str(row["item_id"]): row for row in chosen.to_pylist()}
         return found
 

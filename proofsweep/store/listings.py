@@ -1,14 +1,17 @@
 """What a catalog lists: the items of a run, those of the whole catalog that it leaves out, and what is gone since."""
 
+import posixpath
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from tempfile import TemporaryFile
 
 import pyarrow as pa
 
-from proofsweep.domain.items import Row, WorkItem, utf8_text
+from proofsweep.config.locations import is_within
+from proofsweep.domain.items import Row, WorkItem, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
+from proofsweep.domain.runs import INGEST
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import ITEMS, Results, parquet_of, read_table
@@ -20,6 +23,7 @@ _ROWS_AT_ONCE = 1_000  # items that are encoded at once
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 _NAMED = pa.schema([ITEMS.field(name) for name in ("item_id", "relative_path")])
+_PLACED = pa.schema([ITEMS.field("audio")])
 GONE = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
 """The items that the listing before had, and this one has not."""
 
@@ -113,3 +117,27 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
 def listing_objects(results: Results, run: RunRecord) -> list[str]:
     """Name the objects that list the whole catalog of a run: its planned items, if it left nothing out."""
     return results.store.names(layout.items_folder(run.plan.run_id, "listed" if run.plan.skipped else "items"))
+
+
+def held_before(results: Results, environment: str, identity: str, folders: Sequence[str]) -> list[str]:
+    """Return those of some folders in which the newest whole listing of a catalog had files, or that it missed too.
+
+    Where passes over a watched folder move files away, an empty folder is normal.
+    """
+    runs = results.log.runs()
+    watched = {plan.catalog for plan in runs.plans(environment) if plan.catalog_kind == INGEST}
+    emptied = (folder for folder in folders if not _is_in_any(utf8_text(folder), watched))
+    asked = {raw_bytes(posixpath.join(folder, "")): folder for folder in emptied}
+    run = newest_listings(runs.newest_first()).get((environment, identity))
+    if not asked or run is None:
+        return []
+    found, places = set[bytes](), tuple(asked)
+    for name in listing_objects(results, run):
+        listed = read_table(results.store, name, _PLACED)["audio"].to_pylist()
+        for audio in (each for each in listed if each is not None and each.startswith(places)):
+            found.update(place for place in places if audio.startswith(place))
+    return [folder for place, folder in asked.items() if place in found]
+
+
+def _is_in_any(location: str, folders: Iterable[str]) -> bool:
+    return any(is_within(location, folder) for folder in folders)

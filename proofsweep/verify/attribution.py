@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -15,6 +15,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
+from proofsweep.sources.presence import Away, folder_of, places_of
 from proofsweep.verify.fault import (
     ALIKE,
     ALONE_BITS,
@@ -28,12 +29,13 @@ from proofsweep.verify.fault import (
     is_of_content,
     shown_by,
 )
-from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, Result
+from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, Result, folder_in_question
 
 _FIRST_CHECK_AT = 50  # so many that wait without evidence are checked; then twice as many, and so on
 _MOST_WAITING = 1_000
 _MOST_TRIED_SOON = 1_000  # items that failed once and are kept in memory; more are read again at the end
 _LOOK_AGAIN_SECONDS = 1.0
+_FOLDERS_NAMED = 5  # of those that are away, when a leg ends
 _NOTHING_KNOWN = (
     "many files are refused alike, and none is known that must be accepted, so this is believed; files in "
     "`service.known_good` would tell."
@@ -88,17 +90,19 @@ class Attribution:
     _check_at: int = _FIRST_CHECK_AT
     _has_said_so: bool = False
     _wrong_at: float = -math.inf
-    _lost_roots: dict[str, tuple[str, list[Finished]]] = field(default_factory=dict)  # why, and what was missing
-    _roots_until: float = math.inf  # when they are no longer waited for, in this round or a later one
+    _away: dict[str, Away] = field(default_factory=dict)  # by the folder whose files, and those below it, wait
+    _rows_away: dict[str, set[int]] = field(default_factory=dict)  # those that wait for it, as far as they were met
+    _in_question: dict[str, list[Finished]] = field(default_factory=dict)  # a few files of each of these folders
+    _away_until: float = math.inf  # when they are no longer waited for, in this round or a later one
     _lock: Lock = field(default_factory=Lock)  # for what is kept here
     _checking: Lock = field(default_factory=Lock)  # for the thread that makes checks
 
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if its outcome is believed, and say so; else it waits, or is tried again."""
         try:
-            root, was_accepted = self.checks.known.root_of(done.item.audio), self._was_accepted(done)
+            was_accepted = self._was_accepted(done)
             with self._lock:
-                question = self._rules.question_of(done, root, was_accepted=was_accepted)
+                question = self._rules.question_of(done, folder_in_question(done), was_accepted=was_accepted)
                 calls = ended_calls(done.exchanges, self.dispatcher.clock())
                 if isinstance(done.outcome, Accepted | Rejected):
                     tries = self._failed.pop(done.item.manifest_row, None)
@@ -107,7 +111,7 @@ class Attribution:
                     self._put_aside(done, row, question, began_at, calls)
             if question is None:
                 self._write(done, row)
-            for shown in shown_by(done, question, root):
+            for shown in shown_by(done, question, folder_of(done.item.audio)):
                 self._take_evidence(shown, began_at)
             self._make_due_checks(done.item.mode)
         except RunMustStop:
@@ -115,7 +119,13 @@ class Attribution:
         return question is None
 
     def may_try(self, item: WorkItem) -> bool:
-        return not self._lost_roots or self.checks.known.root_of(item.audio) not in self._lost_roots
+        if not self._away:
+            return True
+        for folder in places_of(item.audio):
+            if folder in self._away:
+                self._rows_away.setdefault(folder, set()).add(item.manifest_row)
+                return False
+        return True
 
     def next_to_try_again(self) -> WorkItem | None:
         """Return an item that failed, if the service was seen to work since."""
@@ -137,18 +147,26 @@ class Attribution:
             return {each.done.item.manifest_row for each in self._waiting}
 
     def finish(self) -> None:
-        """Check what still waits, and wait for roots that are away; RunMustStop if the leg ends."""
+        """Check what still waits, and wait for folders that are away; RunMustStop if the leg ends."""
         with self._checking:
             while self._waiting:
                 self._settle(self._waiting[0].question)
-            self._roots_until = min(self._roots_until, self.dispatcher.clock() + self.outage_seconds)
-            for root, (_, missing) in list(self._lost_roots.items()):
-                while self.awaited(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
-                    if self.dispatcher.clock() >= self._roots_until:
-                        return
-                    self.stop.rest(_LOOK_AGAIN_SECONDS)
-                del self._lost_roots[root]
-            self._roots_until = math.inf
+            self._away_until = min(self._away_until, self.dispatcher.clock() + self.outage_seconds)
+            while self._away and not self._are_back():
+                if self.dispatcher.clock() >= self._away_until:
+                    return
+                self.stop.rest(_LOOK_AGAIN_SECONDS)
+            self._away_until = math.inf
+
+    def _are_back(self) -> bool:
+        """Look at the folders that are away again, and forget those that are not."""
+        found = self.awaited(partial(self.checks.folders_away, self._in_question))
+        for folder in self._away.keys() - {away.folder for away in found.values()}:
+            del self._away[folder]
+            self._rows_away.pop(folder, None)
+        self._in_question = {folder: each for folder, each in self._in_question.items() if folder in found}
+        self._away |= {away.folder: away for away in found.values()}
+        return not found
 
     def restore(self) -> None:
         """Return when the open circuit is closed, since a probe was answered; RunMustStop if the leg ends."""
@@ -163,8 +181,18 @@ class Attribution:
 
     def sentence(self, remaining: int) -> str:
         """Return why rows remain when all else is done."""
-        said = [why for why, _ in self._lost_roots.values()] or ["They could not be tried again."]
+        said = self._away_sentences() or ["They could not be tried again."]
         return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them again."
+
+    def _away_sentences(self) -> list[str]:
+        """Name the folders that are away and how many files wait for each, those of most files first."""
+        counts = {folder: len(self._rows_away.get(folder, ())) for folder in self._away}
+        folders = sorted(counts, key=lambda folder: (-counts[folder], folder))
+        said = [f"{self._away[each].sentence} Files in it: {counts[each]:,}." for each in folders[:_FOLDERS_NAMED]]
+        others = folders[_FOLDERS_NAMED:]
+        if others:
+            said.append(f"So are {len(others):,} other folders, with {sum(counts[each] for each in others):,} files.")
+        return said
 
     def awaited(self, ask: Callable[[], _Answer]) -> _Answer:
         """Ask again while the results store fails, or too few files can be opened here, until that ends the leg."""
@@ -257,7 +285,10 @@ class Attribution:
             self._checking.release()
 
     def _settle(self, question: Question) -> None:
-        """Check, and decide about what waited before; a root that is away is lost, and RunMustStop if the leg ends."""
+        """Check, and decide about what waited before; RunMustStop if the leg ends."""
+        if question.what is InQuestion.SOURCE:
+            self._settle_sources()
+            return
         with self._lock:
             in_question = [each.done for each in self._waiting if each.question == question]
         began_at, result = self._checked(question, in_question)
@@ -265,12 +296,34 @@ class Attribution:
         if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
             self._has_said_so = True
             say(_NOTHING_KNOWN)
-        if result.finding is not CheckFinding.WRONG:
-            self._take_evidence(question, began_at)
-            return
-        self._lost_roots[question.where] = result.why, in_question
+        self._take_evidence(question, began_at)
+
+    def _settle_sources(self) -> None:
+        """Look at the folders of all files that wait; what lies in one that is away remains, until it is back."""
+        waiting: dict[str, list[Finished]] = {}
         with self._lock:
-            self._waiting = [each for each in self._waiting if each.question != question]
+            for each in self._waiting:
+                if each.question.what is InQuestion.SOURCE:
+                    waiting.setdefault(each.question.where, []).append(each.done)
+        self.stop.check()
+        began_at = self.dispatcher.clock()
+        found = self.awaited(partial(self.checks.folders_away, waiting))
+        finding = CheckFinding.WRONG if found else CheckFinding.RIGHT
+        log(LogEvent.CHECK_ENDED, in_question=InQuestion.SOURCE, finding=finding)
+        self._check_at = min(2 * self._check_at, _MOST_WAITING)
+        for folder in waiting.keys() - found.keys():
+            self._take_evidence(Question(InQuestion.SOURCE, folder), began_at)
+        for folder, away in found.items():
+            self._away[away.folder] = away
+            self._in_question[folder] = waiting[folder][:1]
+            rows = {done.item.manifest_row for done in waiting[folder]}
+            self._rows_away.setdefault(away.folder, set()).update(rows)
+        with self._lock:
+            self._waiting = [each for each in self._waiting if not self._is_of(each.question, found)]
+
+    @staticmethod
+    def _is_of(question: Question, folders: Container[str]) -> bool:
+        return question.what is InQuestion.SOURCE and question.where in folders
 
     def _checked(self, question: Question, in_question: list[Finished]) -> tuple[float, Result]:
         """Return when a check began, and how it came out; only checks go while the service's come out wrong.
@@ -284,8 +337,6 @@ class Attribution:
             began_at = clock()
             result = self.awaited(partial(self._check, question, in_question))
             log(LogEvent.CHECK_ENDED, in_question=question.what, finding=result.finding)
-            if question.what is InQuestion.SOURCE:
-                return began_at, result
             if result.finding is CheckFinding.WRONG:
                 wrong = result
             elif result.finding is CheckFinding.RIGHT or wrong is RIGHT:
@@ -302,8 +353,6 @@ class Attribution:
         return began_at, result
 
     def _check(self, question: Question, in_question: list[Finished]) -> Result:
-        if question.what is InQuestion.SOURCE:
-            return self.checks.look_at_root(question.where, in_question)
         self.dispatcher.begin_probe()
         mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
         result = Result(CheckFinding.NOTHING_KNOWN)

@@ -4,7 +4,7 @@ F. An item fails: 5xx, time-out, hang-up, 403. It is tried at least once more. I
    seen to work after its last try, and its tries weigh enough: by what `CallsBeside` knows of other files' calls.
 R. A refusal, a status that speaks of the content (422), or a file that cannot be read, is believed at once, unless
    these bytes were accepted before, fifty refusals in a row of one mode were alike, ten files in a row of one mode, or
-   the first ones, got no verdict, or the file's whole root may be away.
+   the first ones, got no verdict, or the file's folder may be away.
 
 What is in question waits, and other files go on: the answer to one of them is its evidence. Only where there is none,
 since very many wait or nothing else is left, something whose answer is known is checked:
@@ -13,13 +13,13 @@ since very many wait or nothing else is left, something whose answer is known is
     SERVICE        a verdict in the same mode               the probe audio is sent; of     with an answer
                                                             content, known files first
     REGISTRY       an acceptance in the same mode           up to three known files sent    if most are accepted
-    SOURCE         another file of its root is read         files that were read before     if most are there
+    SOURCE         another file of its folder is read       the folder is looked at         if it is there
 
     check               what waits                        the leg
     right, or nothing   is written                        goes on
       is known
     wrong               is tried again at the end         only checks go, until one is right; after `outage_seconds`
-                                                          it ends with 7 or 8. Without a root, other files go on first
+                                                          it ends with 7 or 8. Without a folder, other files go on first
     not possible now    remains                           ends with its quota or window
 """
 
@@ -55,7 +55,7 @@ class InQuestion(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Question:
     what: InQuestion
-    where: str  # the mode; of SOURCE the root
+    where: str  # the mode; of SOURCE the folder, or the bucket
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Rules:
     _refuses: set[Mode] = field(default_factory=set)  # modes in which the service was seen to refuse something
     _unjudged: dict[Mode, int] = field(default_factory=dict)  # files since the last verdict that got another answer
 
-    def question_of(self, done: Finished, root: str, *, was_accepted: bool) -> Question | None:
+    def question_of(self, done: Finished, folder: str, *, was_accepted: bool) -> Question | None:
         """Return what an outcome puts in question, None if it is believed. `was_accepted` says it of these bytes."""
         mode = done.item.mode
         if done.earlier is not None:  # the answer of another run
@@ -78,16 +78,16 @@ class Rules:
                 self._refuses.add(mode)
                 if self._count(mode, reason) >= ALIKE or was_accepted:
                     return Question(InQuestion.REGISTRY, mode)
-            case Failed(reason=Reason.SOURCE_CHANGED):
-                pass
+            case Ineligible(reason=Reason.MISSING_AUDIO) if done.item.is_delivered and done.item.ineligible is not None:
+                pass  # a finding of the plan, which read the message in the same folder
             case Failed() if is_of_content(done) and self.has_judged(mode):
                 self._unjudged[mode] += 1
                 if self._unjudged[mode] >= UNJUDGED:
                     return Question(InQuestion.SERVICE, mode)
-            case Failed(reason=reason) if reason != Reason.SOURCE_UNAVAILABLE or proof_id_of(done.item.audio):
+            case Failed(reason=reason) if not about(reason).may_be_outage or proof_id_of(done.item.audio):
                 return Question(InQuestion.SERVICE, mode)
             case Failed(reason=reason) | Ineligible(reason=reason) if about(reason).may_be_outage and done.item.audio:
-                return Question(InQuestion.SOURCE, root)
+                return Question(InQuestion.SOURCE, folder)
         return None
 
     def has_judged(self, mode: Mode) -> bool:
@@ -182,7 +182,7 @@ def is_of_content(done: Finished) -> bool:
     return last.status in REFUSED_CONTENT
 
 
-def shown_by(done: Finished, question: Question | None, root: str) -> list[Question]:
+def shown_by(done: Finished, question: Question | None, folder: str) -> list[Question]:
     """Return what an outcome is evidence for; a copy of another answer shows nothing of the service."""
     shown = []
     if isinstance(done.outcome, Accepted | Rejected) and done.original is None and done.earlier is None:
@@ -190,5 +190,5 @@ def shown_by(done: Finished, question: Question | None, root: str) -> list[Quest
         if isinstance(done.outcome, Accepted):
             shown.append(Question(InQuestion.REGISTRY, done.item.mode))
     if done.read is not None and (question is None or question.what is not InQuestion.SOURCE):
-        shown.append(Question(InQuestion.SOURCE, root))
+        shown.append(Question(InQuestion.SOURCE, folder))
     return shown

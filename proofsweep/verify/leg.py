@@ -214,7 +214,7 @@ class Leg:
             is_as_planned=is_ingest,
             budget=self.budget,
         )
-        known = KnownFiles(root, PastAnswers(results, plan), is_emptied=is_ingest)
+        known = KnownFiles.of_catalog(self.verify.files, root, PastAnswers(results, plan), is_emptied=is_ingest)
         self.attribution = Attribution(
             checks=Checks(self.verify, self.trail, known, known_good),
             dispatcher=service.dispatcher,

@@ -1,22 +1,17 @@
-"""Check something whose answer is known: our own silence, files that were accepted, or files that were read.
+"""Check something whose answer is known: our own silence, or files that were accepted; or look at folders of files."""
 
-`KnownFiles` has those of this leg and of earlier ones, and says whether a root of them is away.
-"""
-
-import posixpath
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from proofsweep.client.session import KEY_REFUSED
-from proofsweep.config.locations import is_bucket, is_within, root_and_key
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call
@@ -26,6 +21,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
+from proofsweep.sources.presence import Away, Presence, folder_of
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import CHECK_ROW
@@ -39,32 +35,33 @@ _NO_PROOF = Path(__file__).with_name("silence.sidecar")
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
 _REFUSED_ON_THE_WAY = "Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?"
 _ACCEPTED_KEPT = 32
-_FILES_TRIED = 20  # of a root, to see whether it is away
+_FILES_READ = 20  # that are named of earlier legs
 
 
 @dataclass(slots=True)
 class KnownFiles:
     """Files that were read, and items that were accepted, in this leg or before; threads may note them at any time."""
 
-    root: str | None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
     past: PastAnswers
-    is_emptied: bool = False  # a drop folder: what was accepted there was moved away
+    presence: Presence
     _accepted: deque[AcceptedItem] = field(default_factory=lambda: deque(maxlen=_ACCEPTED_KEPT))
-    _read: dict[str, deque[str]] = field(default_factory=dict)
 
-    def root_of(self, location: str) -> str:
-        """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
-        if is_bucket(location):
-            return root_and_key(location)[0]
-        if self.root is not None and is_within(location, self.root):
-            return self.root
-        return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
+    @classmethod
+    def of_catalog(cls, files: Files, root: str | None, past: PastAnswers, *, is_emptied: bool = False) -> "KnownFiles":
+        """Know the files of a catalog with a root, if it has one; what was accepted in a drop folder was moved away."""
+
+        def read_before() -> Iterator[str]:
+            yield from past.files_read(_FILES_READ)
+            if not is_emptied:
+                yield from (item.audio for item in past.accepted())
+
+        return cls(past, Presence(files, root, read_before, is_emptied=is_emptied))
 
     def note(self, done: Finished) -> None:
         item, read = done.item, done.read
         if read is None or read.version is None:
             return
-        self._read.setdefault(self.root_of(item.audio), deque(maxlen=_FILES_TRIED)).append(item.audio)
+        self.presence.note_read(item.audio)
         if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
             proof_id = done.outcome.answer.response.proof_id
             digests = read.sha256, read.sidecar_sha256
@@ -78,52 +75,11 @@ class KnownFiles:
         still = (item for item in known if item.proof_id is None or item.proof_id not in erased)
         return sorted(still, key=lambda item: (item.audio_bytes, item.audio))
 
-    def is_away(self, root: str, missing: Iterable[WorkItem], files: Files) -> bool:
-        """Whether a root lacks more than half of the files that were read before; if none were, whether it is empty.
 
-        A root that never held a file that we know of is taken as it is. ResourceShortage if this process cannot open a
-        file now, ResultsError if the answers of earlier runs cannot be read.
-        """
-        if is_bucket(root):
-            files.buckets.reopen(root)  # its credentials may have been renewed
-        if read := self._read_in(root):
-            return 2 * sum(_opens(location, files) for location in read) < len(read)
-        held_files = any(item.ineligible is None for item in missing)
-        folders = {root, *(_folder_below(root, item.audio) for item in missing)}
-        return held_files and any(_is_empty(folder, files) for folder in folders)
-
-    def _read_in(self, root: str) -> list[str]:
-        """Name files of a root that could be read: in this leg, in the legs before it, or else in other runs."""
-        in_this_leg = self._read.get(root, deque[str]()).copy()
-        accepted = [] if self.is_emptied else self.past.accepted()
-        before = chain(self.past.files_read(_FILES_TRIED), (each.audio for each in accepted))
-        locations = in_this_leg or [each for each in before if self.root_of(each) == root]
-        return list(dict.fromkeys(locations))[:_FILES_TRIED]
-
-
-def _opens(location: str, files: Files) -> bool:
-    try:
-        with open_audio(location, files):
-            return True
-    except ResourceShortage:
-        raise
-    except SourceError:
-        return False
-
-
-def _is_empty(folder: str, files: Files) -> bool:
-    """Whether a folder that is there, or a bucket, holds no file: mostly it is the point of a mount that is away."""
-    if not is_bucket(folder):
-        return next(files.walk(folder)).refused is None and not any(each.files for each in files.walk(folder))
-    try:
-        return not any(True for _ in files.buckets.listed(folder))
-    except SourceError:
-        return True
-
-
-def _folder_below(root: str, location: str) -> str:
-    first, slash, _ = location.removeprefix(root).strip("/").partition("/")
-    return posixpath.join(root, first) if slash and not is_bucket(root) else root
+def folder_in_question(done: Finished) -> str:
+    """Return the folder of the file that could not be read: of the sidecar, if the audio was."""
+    item = done.item
+    return folder_of(item.audio if done.read is None or item.sidecar is None else item.sidecar)
 
 
 class CheckFinding(StrEnum):
@@ -217,11 +173,18 @@ class Checks:
                 raise ResourceShortage("Too few files can be opened, or there is too little memory.", reason="")
         return done
 
-    def look_at_root(self, root: str, missing: Sequence[Finished]) -> Result:
-        if not self.known.is_away(root, [each.item for each in missing], self.verify.files):
-            return RIGHT
-        why = f"The source {root} cannot be read: most of what could be read there is gone. Is it mounted?"
-        return Result(CheckFinding.WRONG, why)
+    def folders_away(self, in_question: Mapping[str, Sequence[Finished]]) -> dict[str, Away]:
+        """Look at the folders of files that could not be read; return why each of them is away that is.
+
+        A folder that was closed to us when the run was planned, and still is, has its row.
+        """
+        found = self.known.presence.away_among(in_question)
+        return {folder: away for folder, away in found.items() if away and not _has_row(away, in_question[folder])}
+
+
+def _has_row(away: Away, in_question: Sequence[Finished]) -> bool:
+    planned = (done.item.ineligible for done in in_question)
+    return away.is_closed and all(why is not None and why.reason is Reason.UNREADABLE_FOLDER for why in planned)
 
 
 def _is_of_source(done: Finished) -> bool:

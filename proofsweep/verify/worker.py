@@ -26,7 +26,7 @@ _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB eac
 
 def verify_batch(leg: Leg, rows: range | None = None) -> int:
     """Work through what remains of some rows, or of all; return how many it finished. `work_last` does the rest."""
-    with suppress(ResultsError):  # the items cannot be read now
+    with suppress(ResultsError, RunMustStop):  # the items, or the earlier answers of some, cannot be read now
         return _verified(leg, leg.completed.items(rows))
     return 0
 
@@ -43,9 +43,9 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
         while portion := list(islice(going, _ITEMS_AT_ONCE)):
             touched = [item.item_id for item in portion if item.is_touched]
             earlier: dict[str, Row] = {}
-            with suppress(ResultsError):  # then they are sent
-                latest = latest or (Latest(leg.results) if touched else None)
-                earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
+            if touched:  # a store that cannot be read is waited for: what was answered already is not paid again
+                latest = latest or leg.attribution.awaited(partial(Latest, leg.results))
+                earlier = leg.attribution.awaited(partial(latest.whole_answers, leg.plan.environment, touched))
             begun = []
             for item in _until_stop(leg, iter(portion)):
                 known = replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item

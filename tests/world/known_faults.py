@@ -49,25 +49,6 @@ KNOWN: tuple[KnownFault, ...] = (
         seed=5,
     ),
     KnownFault(
-        number="2.4",
-        what="a root that is gone before a file of it was read, or that a list names, is not seen to be away (2.3 too)",
-        levels=("mounts", "all"),
-        problem=r"outcomes: \S+ row \d+ is ineligible, (missing_audio|unreadable_folder): its file was never touched"
-        r"|plans: .* lists .*, and there were .*",
-        event=r"music is",
-        level="mounts",
-        seed=66,
-    ),
-    KnownFault(
-        number="2.4b",
-        what="a file that was refused, and whose mount goes before it is looked at again, counts as changed",
-        levels=("mounts", "all"),
-        problem=r"outcomes: \S+ row \d+ is failed, source_changed: its file was never touched",
-        event=r"music is",
-        level="mounts",
-        seed=224,
-    ),
-    KnownFault(
         number="6.11",
         what="a store that fails once between the begin of a leg and its first file ends it as if by a mistake",
         levels=("store", "gateway", "all"),

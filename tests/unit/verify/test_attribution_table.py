@@ -1,7 +1,7 @@
 """Whose fault a strange outcome is: what happened, what else was answered, and what becomes of the row and the leg."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +19,8 @@ from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, about
+from proofsweep.sources.files import Files
+from proofsweep.sources.presence import Away
 from proofsweep.verify import fault
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.fault import ACCEPTED_ALIKE, ALIKE
@@ -70,7 +72,7 @@ HEALS = [
 OF_CONTENT = [failed(Call.VERIFY, status) for status in (400, 404, 413, 422)]
 GONE = [
     *(What(Ineligible(reason, ""), ()) for reason in Reason if about(reason).may_be_outage),
-    What(Failed(reason=Reason.SOURCE_UNAVAILABLE, detail=""), ()),
+    *(What(Failed(reason=each, detail=""), ()) for each in (Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_CHANGED)),
 ]
 MISSING = What(Ineligible(Reason.MISSING_AUDIO, ""), ())
 PLAIN = [
@@ -78,7 +80,6 @@ PLAIN = [
     REFUSED,
     *(What(rejected(verdict)) for verdict in ("unregistered", "local_seal", "neverHeardOf")),
     *(What(Ineligible(reason, ""), ()) for reason in Reason if not about(reason).may_be_outage),
-    What(Failed(reason=Reason.SOURCE_CHANGED, detail="")),
 ]
 
 READ = AudioRead(audio_format="wav", size_bytes=8, version="v", sha256="d")
@@ -238,7 +239,7 @@ class ScriptedChecks(Checks):
         trail: Any = SimpleNamespace(write=world.write)
         verify: Any = SimpleNamespace(duplicates=SimpleNamespace(forget=world.forget))
         past: Any = SimpleNamespace(was_accepted=lambda *_: world.fail_at_times() or world.was_accepted)
-        super().__init__(verify, trail, KnownFiles("/c", past))
+        super().__init__(verify, trail, KnownFiles.of_catalog(Files(), "/c", past))
         object.__setattr__(self, "world", world)
 
     def probe_service(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
@@ -248,9 +249,10 @@ class ScriptedChecks(Checks):
         del refused
         return self._result(f"known {mode}")
 
-    def look_at_root(self, root: str, missing: Sequence[Finished]) -> Result:
-        del missing
-        return self._result(f"look {root}")
+    def folders_away(self, in_question: Mapping[str, Sequence[Finished]]) -> dict[str, Away]:
+        result = self._result(" ".join(["look", *in_question]))
+        is_away = result.finding is CheckFinding.WRONG
+        return {folder: Away(folder, result.why) for folder in in_question if is_away}
 
     def _result(self, what: str) -> Result:
         world = self.world
@@ -440,7 +442,7 @@ def test_a_check_decides_only_about_tries_that_ended_before_it_began(world: Worl
 
 def test_files_of_a_root_that_is_away_wait_and_others_go_on(world: World) -> None:
     """When it is back before `outage_seconds` are over, they are tried; else they remain, and the leg says why."""
-    world.results = [Result(CheckFinding.WRONG, "The source /c cannot be read.")]
+    world.results = [Result(CheckFinding.WRONG, "it is empty")]
     world.try_one(0, MISSING)
     world.finish()
     item = WorkItem(manifest_row=9, item_id="b", audio="/c/b.wav")
@@ -456,7 +458,7 @@ def test_files_of_a_root_that_is_away_wait_and_others_go_on(world: World) -> Non
 
     assert waited_again == 0
     assert may_try == (False, True)
-    assert "1 files remain. The source /c cannot be read." in sentence
+    assert sentence.startswith("1 files remain. /c is away: it is empty. Is it mounted? Files in it: 2.")
     assert world.attribution.may_try(item)
     assert (world.written, world.ended_by, set(world.held)) == ({}, None, {False})
 

@@ -1,7 +1,7 @@
 """A check takes something whose answer is known: our own silence, files that were accepted, or files that were read."""
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,19 +10,17 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.outcomes import AudioRead, Failed, Finished
+from proofsweep.domain.items import Mode
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Bounds
-from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem
 from proofsweep.verify import probes
 from proofsweep.verify.leg import Leg
-from proofsweep.verify.probes import CheckFinding, Checks, KnownFiles
+from proofsweep.verify.probes import CheckFinding, Checks
 
 from ..conftest import WAV, LegBuilder
 from ..left_behind import journal_rows
-from ..scripted_service import NOW, VALID, Scripted, ScriptedService
+from ..scripted_service import VALID, Scripted, ScriptedService
 from .conftest import ClosedFiles, KnownPast
 
 MISSING = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
@@ -218,117 +216,3 @@ def test_a_pair_is_sent_if_its_sidecar_has_not_changed_either(
     assert checks.send_known(PAIR).finding is finding
     sent = [set(body) for body in service.bodies if isinstance(body, dict)]
     assert sent == ([{"uploadId", "sidecar"}] if finding is RIGHT else [])
-
-
-@dataclass
-class Drop:
-    """A root, what earlier legs and runs have left behind of it, and the files that are known."""
-
-    root: Path
-    past: KnownPast = field(default_factory=KnownPast)
-
-    def __post_init__(self) -> None:
-        self.root.mkdir()
-        self.known = KnownFiles(str(self.root), self.past)
-
-    def deliver(self, *names: str) -> list[str]:
-        for name in names:
-            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / name).mkdir() if name.endswith("/") else (self.root / name).write_bytes(WAV)
-        return [str(self.root / name) for name in names]
-
-    def note_read(self, *locations: str) -> None:
-        read, failed = AudioRead(audio_format="wav", size_bytes=8, version="v"), Failed(reason="", detail="")
-        for location in locations:
-            item = WorkItem(manifest_row=0, item_id="a", audio=location)
-            self.known.note(Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW, read=read))
-
-    def is_there(self, suspect: str, ineligible: Ineligible | None = None, files: Files | None = None) -> bool:
-        """Look at the root for a file that could not be read; the listing showed it, unless it is ineligible."""
-        item = WorkItem(manifest_row=0, item_id="a", audio=f"{self.root}/{suspect}", ineligible=ineligible)
-        return not self.known.is_away(str(self.root), [item], files or Files())
-
-
-@pytest.fixture
-def drop(tmp_path: Path) -> Drop:
-    return Drop(tmp_path / "drop")
-
-
-@pytest.mark.parametrize(
-    ("there", "read", "lost", "suspect", "expected"),
-    [
-        # beside one that can be read, a missing file is at fault
-        ("", "a.wav", "", "b.wav", True),
-        # an empty root is the point of a mount, mostly
-        ("", "", "", "a.wav", False),
-        # nothing else was read of it yet, and the suspect was deleted since the run was planned
-        ("sub/b.wav", "", "", "a.wav", True),
-        ("sub/b.wav", "", "", "gone/b.wav", True),
-        # most of what was read is gone, whatever stands there now; some may have been moved
-        ("lost+found.txt", "a.wav b.wav", "c.wav d.wav", "e.wav", True),
-        ("lost+found.txt", "a.wav b.wav", "c.wav d.wav e.wav", "f.wav", False),
-        ("lost+found.txt", "", "c.wav", "d.wav", False),
-        # an empty folder in the root is a mount too; the root lists what lies in other folders
-        ("here/a.wav away/", "", "", "away/deep/b.wav", False),
-        ("here/a.wav away/", "", "", "here/b.wav", True),
-    ],
-)
-def test_a_root_is_there_or_away(drop: Drop, there: str, read: str, lost: str, suspect: str, *, expected: bool) -> None:
-    """By what stands in it now, and by what was read of it."""
-    drop.note_read(*drop.deliver(*lost.split(), *read.split()))
-    for name in lost.split():
-        (drop.root / name).unlink()
-    drop.deliver(*there.split())
-
-    assert drop.is_there(suspect) is expected
-
-
-def test_a_root_that_never_held_a_file_is_taken_as_it_is(drop: Drop) -> None:
-    """The listing did not show the file either."""
-    assert drop.is_there("a.wav", ineligible=MISSING)
-
-
-def test_what_was_read_before_counts_where_a_leg_has_read_nothing_yet(drop: Drop) -> None:
-    """A mount went between two legs, or two nights. Files that lie elsewhere say nothing."""
-    drop.past.was_read = ["/elsewhere/a.wav"]
-    drop.past.items = [AcceptedItem(8, str(drop.root / "night.wav"), None, "d", None)]
-    drop.deliver("catalog.csv")
-    gone_since_last_night = drop.is_there("a.wav", ineligible=MISSING)
-    drop.past.was_read += drop.deliver("leg.wav", "other.wav")
-
-    assert (gone_since_last_night, drop.is_there("a.wav")) == (False, True)
-
-
-def test_what_was_accepted_in_a_drop_folder_was_moved_away(drop: Drop) -> None:
-    """A file that a supplier takes back beside others is gone, and its folder is there."""
-    drop.past.items = [AcceptedItem(8, str(drop.root / f"{number}.wav"), None, "d", None) for number in range(5)]
-    drop.deliver("next.wav")
-    found = []
-    for is_emptied in (False, True):
-        drop.known.is_emptied = is_emptied
-        found.append(drop.is_there("back.wav"))
-
-    assert found == [False, True]
-
-
-def test_a_process_that_is_short_of_open_files_cannot_look(drop: Drop) -> None:
-    drop.note_read(*drop.deliver("a.wav"))
-
-    with pytest.raises(ResourceShortage):
-        drop.is_there("b.wav", files=ClosedFiles(ResourceShortage("Short.", reason="")))
-
-
-@pytest.mark.parametrize(
-    ("location", "expected"),
-    [
-        ("s3://bucket/a/b.wav", "s3://bucket"),
-        ("/in/drop/a/b.wav", "/in/drop"),
-        ("/in/dropped/b.wav", "/in/dropped"),
-        ("/mnt/nas/a/b/c.wav", "/mnt/nas"),
-        ("/mnt/a.wav", "/mnt"),
-        ("/a.wav", "/"),
-    ],
-)
-def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(location: str, expected: str) -> None:
-    """Mounts outside the catalog lie one or two folders deep, mostly."""
-    assert KnownFiles("/in/drop", KnownPast()).root_of(location) == expected
