@@ -10,7 +10,7 @@ import pytest
 
 from ..servers.alert_receivers import Webhook
 from ..worlds import command_world
-from ..worlds.command_world import mount_dead_share, mounted_disk
+from ..worlds.command_world import export_settings, mount_dead_share, mounted_disk, said
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 AWAY = ["proofsweep: the catalog cannot be read (sandbox)"]
@@ -161,3 +161,71 @@ def test_a_mount_point_that_is_empty_is_no_folder_without_deliveries(world: Sand
     codes += [world.run("ingest", str(drop))]
 
     assert codes == [0, 8, 0]
+
+
+class Labels:
+    """A catalog of two labels, of which one is mounted; the folder below the mount may hold a file."""
+
+    def __init__(self, world: SandboxWorld, samples: Samples) -> None:
+        self.world, self.samples = world, samples
+        self.here, self.share = world.folder / "music/here", world.folder / "music/share"
+
+    def deliver(self, label: Path) -> None:
+        (label / "album").mkdir(parents=True)
+        for number, sample in enumerate(self.samples.one_files[:2]):
+            shutil.copy(sample.audio, label / f"album/{label.name}-{number}.wav")
+
+    def catalog(self, kind: str) -> str:
+        """Return the folder, or a list that names the files of both labels."""
+        if kind == "folder":
+            return str(self.here.parent)
+        lines = [f"{label.name}/album/{label.name}-{each}.wav" for label in (self.here, self.share) for each in (0, 1)]
+        listed = self.here.parent / "list.csv"
+        listed.write_text("\n".join(["audio", *lines]))
+        return str(listed)
+
+    def outcomes(self) -> list[str]:
+        return [str(row["outcome"]) for row in self.world.rows()]
+
+
+@pytest.mark.parametrize("kind", ["folder", "list"])
+def test_a_label_that_is_not_mounted_makes_no_file_missing(
+    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The other label is verified, the run ends with 8 and names the folder; when it is mounted, all is finished."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "1")
+    labels = Labels(world, samples)
+    labels.deliver(labels.here)
+    catalog = labels.catalog(kind)
+    if kind == "folder":  # only what was listed before is known to be away
+        with mounted_disk(labels.share, "64m"):
+            labels.deliver(labels.share)
+            assert world.run("verify", catalog) == 0
+    else:
+        labels.share.mkdir()
+    rows = len(labels.outcomes())
+
+    assert world.run("verify", catalog) == 8
+    assert f"{labels.share} is away: it is empty" in said("status")
+    assert sorted(labels.outcomes()[rows:]) == ["accepted"] * 2
+
+    labels.share.rmdir()
+    with mounted_disk(labels.share, "64m"):
+        labels.deliver(labels.share)
+        assert world.run("verify", catalog) == 0
+    found = world.rows()
+    assert "missing_audio" not in {row["reason"] for row in found}
+    assert len({row["audio"] for row in found if row["outcome"] == "accepted"}) == 4
+
+
+def test_a_folder_that_passes_have_emptied_is_no_share_that_is_away(
+    world: SandboxWorld, share: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sweep of it has nothing to do, until a share that was mounted there is away."""
+    world.run("verify", str(share))
+    export_settings(monkeypatch, {"INGEST__ACCEPTED": str(world.folder / "accepted")})
+    codes = [world.run("ingest", str(share)), world.run("verify", str(share))]
+    share.rmdir()
+    codes += [world.run("verify", str(share))]
+
+    assert codes == [0, 0, 8]

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Row
+from proofsweep.domain.items import FileFacts, Row
 from proofsweep.operations.operation import Operator
 from proofsweep.operations.recover import proven_items, recover_sidecars
+from proofsweep.sources.files import Files
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -62,6 +64,7 @@ def test_where_the_audio_is_gone_nothing_is_written(
     A sidecar that is there costs no call.
     """
     music.pairs("a.wav")
+    (music.folder / "cover.jpg").touch()
     (music.folder / "a.wav").unlink() if audio is None else (music.folder / "a.wav").write_bytes(audio)
 
     assert (recover_sidecars(music.operator).counts, service.calls) == ({"absent": 1}, [])
@@ -157,3 +160,27 @@ def test_only_items_with_a_proof_are_given(results: Results) -> None:
 
     assert found() == ["pair", "bad"]
     assert [found(below) for below in ("/m", "/m/a.wav", "/m/a")] == [["pair"], ["pair"], []]
+
+
+@pytest.mark.parametrize("way", ["an error", "empty"])
+def test_a_folder_that_is_away_is_no_place_without_sidecars(
+    music: Music, service: ScriptedService, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Nobody knows whether a sidecar is there: nothing is asked for, and a line names the folder and how many."""
+    music.pairs("a/x.wav", "b/y.wav")
+    (music.folder / "a/x.wav").unlink()
+    if way == "an error":
+
+        def fail(files: Files, location: str) -> FileFacts | None:
+            if "/a/" in location:
+                raise SourceError("Stale file handle.", reason="source_unavailable")
+            return facts(files, location)
+
+        facts = Files.facts
+        monkeypatch.setattr(Files, "facts", fail)
+
+    done = recover_sidecars(music.operator)
+
+    assert (done.counts, service.calls) == ({"away": 1, "recovered": 1}, [Call.PROOF])
+    assert done.line.splitlines()[1].startswith(f"{music.folder}/a is away: it is empty")
+    assert done.line.endswith("Sidecars: 1.")

@@ -2,7 +2,7 @@
 
 import errno
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -12,9 +12,11 @@ import pytest
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.store.journal import CompletedRows
+from proofsweep.store.latest import Latest
 from proofsweep.store.parts import Results
 from proofsweep.verify import attribution, worker
 from proofsweep.verify.duplicates import DuplicateCache
@@ -224,6 +226,29 @@ def test_a_store_that_is_away_while_items_are_read_loses_no_answer(
     assert at_once == [200, 201, 202]
     assert (written(leg), leg.stop.reason) == (list(range(210)), None)
     assert service.calls.count(Call.VERIFY) == 210
+
+
+def test_a_store_that_fails_once_lets_no_file_be_paid_again(
+    leg: Leg, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may be unchanged waits until its earlier answers can be read."""
+    reads: list[int] = []
+
+    def fail_once(latest: Latest, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:
+        del latest, environment, item_ids
+        reads.append(len(service.calls))
+        if len(reads) == 1:
+            raise ResultsError("The store is away.")
+        return {}
+
+    items = [replace(item, is_touched=True) for item in leg.completed.items()]
+    monkeypatch.setattr(CompletedRows, "items", lambda *_: iter(items))
+    monkeypatch.setattr(Latest, "whole_answers", fail_once)
+    monkeypatch.setattr(attribution, "_LOOK_AGAIN_SECONDS", 0.01)
+
+    verify_batch(leg)
+
+    assert reads == [0, 0]
 
 
 def test_a_proxy_that_cannot_be_used_ends_the_leg_as_an_outage(leg: Leg, service: ScriptedService) -> None:
