@@ -173,7 +173,7 @@ def test_a_leg_gives_signs_of_life_while_the_quota_is_read_in_the_end(run: Run, 
 def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
     run: Run, service: ScriptedService
 ) -> None:
-    """Its last reading counts, less the calls since."""
+    """Its last reading counts, less the calls since, of which the one that was refused is the last."""
 
     def run_out(leg: Leg) -> None:
         service.usual[Call.USAGE] = Scripted(status=429, retry_after=86_400.0, remaining=0)
@@ -183,7 +183,7 @@ def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
 
     run.work(run_out)
 
-    assert run.row()["quota_after"] == 7
+    assert run.row()["quota_after"] == 6
 
 
 def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(run: Run, service: ScriptedService) -> None:
