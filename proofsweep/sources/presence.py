@@ -12,7 +12,7 @@ import os
 import posixpath
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proofsweep.config.locations import is_bucket, is_within, one_line, root_and_key
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
@@ -23,9 +23,11 @@ from proofsweep.sources.files import NOTHING_THERE, Files
 _FILES_TRIED = 20  # of a root, to see whether it is away
 _FOLDERS_KEPT = 100_000  # whose disks are remembered
 _EMPTY = "it is empty, as the point of a mount is whose share is away"
+_SHARE_WENT = "the folder is empty, and a share was mounted there"
 _IS_GONE = "it does not exist any more"
 _OTHER_DISK = "it is on another disk than before"
-_MOST_IS_GONE = "most of what could be read there before is gone"
+_MOST_SHARE_WENT = "the folder is empty, and a share was mounted there"
+_IS_GONE = "most of what could be read there before is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ def away_since(folder: str, mount_before: str) -> Away | None:
     if len(mount_before) <= len(mount_of(folder)):
         return None
     away = away_now(folder)
-    return away and Away(folder, "the folder is empty, and no share is mounted", is_closed=away.is_closed)
+    if away is None:
+        return None
+    return replace(away, folder=folder, why=_SHARE_WENT if away.why == _EMPTY else away.why)
 
 
 def away_now(folder: str, files: Files | None = None, emptied_below: str | None = None) -> Away | None:
