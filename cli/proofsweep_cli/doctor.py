@@ -36,7 +36,8 @@ class Finding:
 @with_request()
 def doctor(request: CommandRequest) -> int:
     """Starts a Prefect server as a run does, or asks the configured one. Uses one keyed call, and two more for each
-    file of `service.known_good`. Leaves nothing behind. `plan` says how a catalog is read.
+    file of `service.known_good`. Leaves nothing behind, but the results store that must
+    exist (`results.must_exist`). `plan` says how a catalog is read.
 
     Example: `proofsweep doctor --config production`
     """
@@ -56,7 +57,7 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
         yield Finding("config", error.message, code_of_error(error))
         return
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
-    store = _finding_about("results", lambda: f"{app.probed_store()} can be written")
+    store = _finding_about("results", lambda: f"{app.begun_store()} can be written")
     yield store
     yield Finding("pairs", _pairing(app.settings))
     yield _finding_about("prefect", _check_prefect)

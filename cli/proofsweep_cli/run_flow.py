@@ -98,7 +98,7 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
         yield
     except ResultsError as error:
         raise RunMustStop(
-            f"{error.message} Finished rows are kept. When the store works again: {resume}",
+            f"{error.message} What was written before is kept. When the store works again: {resume}",
             ended_by=EndedBy.BREAKER,
         ) from error
     except (httpx.HTTPError, RuntimeError) as error:  # our own client gives values: this is Prefect's

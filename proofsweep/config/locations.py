@@ -30,6 +30,8 @@ _SIGNED = re.compile(
 )
 # What file systems without hard links answer to one: FAT, some shares, and FUSE.
 _WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
+# What CIFS, FUSE and Windows drives under Linux answer who asks to make a folder durable.
+_WITHOUT_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF})
 
 
 def path_of(written: str, folder: str) -> str:
@@ -177,11 +179,14 @@ def sync_file(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync_folder(folder: str | Path, dir_fd: int | None = None) -> None:
+    """Make the names in a folder durable, as far as its file system can."""
+    handle = os.open(folder, os.O_RDONLY, dir_fd=dir_fd)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _WITHOUT_FOLDER_SYNC:
+            raise
     finally:
         os.close(handle)
 
@@ -196,13 +201,13 @@ def make_folder(folder: Path) -> list[Path]:
     return missing
 
 
-def share_with_folder(path: Path) -> None:
+def share_with_folder(path: Path, dir_fd: int | None = None) -> None:
     """Give a new file or folder to those who use the folder that it lies in.
 
     What root makes would shut out the owner of the folder, and what one member of a group makes, whose umask keeps it,
     the others. Nobody else gains a right by it.
     """
-    folder, own = path.parent.stat(), path.stat()
+    folder, own = os.stat(path.parent, dir_fd=dir_fd), os.stat(path, dir_fd=dir_fd)
     is_of_root = os.geteuid() == 0 and folder.st_uid != own.st_uid
     is_of_group = folder.st_mode & stat.S_IWGRP and not folder.st_mode & stat.S_ISVTX  # /tmp is everybody's
     if not is_of_root and not is_of_group:
@@ -211,8 +216,8 @@ def share_with_folder(path: Path) -> None:
     if stat.S_ISDIR(own.st_mode):
         rights = _RIGHTS_OF_FOLDER
     with suppress(OSError):  # a file system without owners, or a group that we are no member of
-        os.chown(path, folder.st_uid if is_of_root else -1, folder.st_gid)
-        path.chmod(stat.S_IMODE(own.st_mode) | folder.st_mode & rights)
+        os.chown(path, folder.st_uid if is_of_root else -1, folder.st_gid, dir_fd=dir_fd)
+        os.chmod(path, stat.S_IMODE(own.st_mode) | folder.st_mode & rights, dir_fd=dir_fd)
 
 
 @contextmanager

@@ -99,6 +99,7 @@ class ServiceSettings(Section):
 
 class ResultsSettings(Section):
     url: str = "results"
+    must_exist: bool = False  # whether only `doctor` and `deploy/register` begin a store that is not there
 
     @field_validator("url")
     @classmethod

@@ -32,7 +32,6 @@ from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, Term, sole_process
-from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import settle_last_legs
@@ -120,7 +119,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
         ResultsError: the results store cannot be used.
     """
     path = path_of(location, str(Path.cwd())).rstrip("/")
-    store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
+    store = context.results.store.below(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
     error = _listing_error(path)
     if isinstance(error, FileNotFoundError | NotADirectoryError) and not lease.last():
@@ -378,7 +377,7 @@ def is_emptied(results: Results, environment: str, location: str) -> bool:
 
     ResultsError if that cannot be known.
     """
-    store = open_store(f"{results.store.url}/{layout.INGEST_FOLDER}")
+    store = results.store.below(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(environment, location), _BUSY, utc_now)
     return lease.last() > 0 and away_since(location, _mount_before(lease, location)) is None
 

@@ -24,7 +24,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.sources.presence import away_now, folder_of
 from proofsweep.sources.source import FOLDERS_KEPT
-from proofsweep.store.objects import open_store
+from proofsweep.store.objects import open_place
 from proofsweep.store.parts import Results
 
 _ITEMS = """
@@ -181,7 +181,7 @@ def _sealed(work: OperationLeg, item: ProvenItem) -> tuple[bytes, Row]:
 def _written(location: str, content: bytes, *, is_own: bool) -> Row:
     folder, name = posixpath.split(location)
     try:
-        open_store(folder).create(name, content)
+        open_place(folder, "place of the sidecar").create(name, content)
     except NameTaken:
         outcome = "present" if is_own else "failed"  # below a prefix it may be the sidecar of any other audio
         return {"outcome": outcome, "detail": f"Another file is at {location}; it was left as it is."}

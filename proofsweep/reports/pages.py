@@ -23,7 +23,7 @@ from proofsweep.queries.selected_rows import AttentionGroup, ShownFile
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.charts import Chart, bars
 from proofsweep.reports.run import calls_of, ending_of, notes_of
-from proofsweep.store.objects import open_store
+from proofsweep.store.objects import open_place
 
 _FOLDER = Path(__file__).parent
 _BEGINNING = b"<!doctype html>"
@@ -94,7 +94,7 @@ def write_page(place: str, page: str) -> int:
     folder, _, name = place.rpartition("/")
     if not name or folder.endswith(("/", ":")):
         raise UsageError(f"{printable(place)} names no page: give a bucket, a slash and a name such as catalog.html.")
-    store = open_store(folder, "place of the report")
+    store = open_place(folder, "place of the report")
     if not (store.read(name) or _BEGINNING).startswith(_BEGINNING):
         raise UsageError(f"{printable(place)} is no page and is not replaced. Name another with --file.")
     store.replace(name, content)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from uuid import getnode
 
 from proofsweep.domain.items import Row
 
@@ -52,11 +53,13 @@ class Holder:
 
 
 def _this_machine() -> str:
-    """Name where a process ID has a meaning: host, boot and PID namespace, as far as the system tells them."""
+    """Name where a process ID has a meaning: host, boot and PID namespace, or else the network card."""
     names = [socket.gethostname()]
-    with suppress(OSError):
+    try:
         names.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
         names.append(str(Path("/proc/self/ns/pid").readlink()))
+    except OSError:  # as on a Mac: host names are not unique there. Without a network card this is a random number
+        names.append(f"{getnode():012x}")
     return " ".join(names)
 
 

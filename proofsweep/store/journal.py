@@ -232,6 +232,11 @@ class CompletedRows:
         if self.before is None:
             self.before = len(self.own) - self.remaining
 
+    def read_few(self) -> None:
+        """Read the items of a small run, so that no task of it needs a store that may be away."""
+        if self._plan.is_small:
+            self._few = list(self._results.items(self._plan))
+
     def add(self, row: int) -> None:
         """Note that a row is finished, by this process."""
         self._done[row] = 1
@@ -243,11 +248,10 @@ class CompletedRows:
     def batches(self) -> list[range]:
         """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run.
 
-        The few items of a small run are read here: no task of it needs a store that may be away.
+        Each row of a small run is a batch.
         """
         batches = self._plan.batches
         if self._plan.is_small:
-            self._few = self._few or list(self._results.items(self._plan))
             batches = [range(row, row + 1) for row in self.own]
         own = [range(max(each.start, self.own.start), min(each.stop, self.own.stop)) for each in batches]
         return [rows for rows in own if self._done.find(0, rows.start, rows.stop) >= 0]

@@ -359,4 +359,4 @@ def _marked(table: pa.Table, part: str | None) -> pa.Table:
 
 
 if __name__ == "__main__":
-    refresh(Results(open_store(sys.argv[1])))
+    refresh(Results(open_store(sys.argv[1], must_exist=True)))

@@ -113,4 +113,5 @@ def sole_process(lease: Lease, facts: Row) -> Iterator[Term]:
         with background_thread("lease", keep):
             yield term
     finally:
-        term.end()
+        with suppress(ResultsError):  # then the next one waits until it sees that this process is gone
+            term.end()

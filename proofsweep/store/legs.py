@@ -39,8 +39,8 @@ class HeldLeg:
     def is_lost(self) -> bool:
         """Whether another process has ended it, or has the entry: some gateways let two creates of a name through."""
         holder = self.results.log.entry(self.entry).facts.get("holder")
-        is_own = isinstance(holder, dict) and holder.get("token") == self.signs.holder.token
-        return not is_own or self.signs.receipt() is not None
+        is_others = isinstance(holder, dict) and holder.get("token") != self.signs.holder.token
+        return is_others or self.signs.receipt() is not None
 
     def stop_asked(self) -> RunMustStop | None:
         """Return why somebody asked this process to stop the leg; None if nobody did."""

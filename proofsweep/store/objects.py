@@ -7,7 +7,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from operator import attrgetter
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Union
 
@@ -16,67 +16,87 @@ from pydantic import TypeAdapter
 from proofsweep.config.locations import (
     BUCKET_SCHEMES,
     is_bucket,
-    make_folder,
     path_of,
-    share_with_folder,
-    sync_file,
-    sync_folder,
 )
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
+from proofsweep.store.bounded_calls import BoundedCalls, bounded
+from proofsweep.store.folder_root import FolderRoot, require_parent
+from proofsweep.store.whole_files import (
+    DRAFT,
+    NoHardLinks,
+    Put,
+    is_file,
+    link,
+    read_path,
+    read_whole,
+    rename,
+    scanned,
+    size_of,
+    unlink,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
 
 Store = Union["FolderStore", "BucketStore"]
 Document = TypeVar("Document")
+Fact = TypeVar("Fact")
 
 JSON_OBJECT = TypeAdapter(dict[str, object])
 
-_DRAFT = ".draft-"  # begins the name of what is being written
 _NOBODYS_SECONDS = 7 * 86_400
 
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
 
 
-def open_store(url: str, called: str = "results store") -> Store:
-    """Open the store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
+def open_store(url: str, *, must_exist: bool = False) -> Store:
+    """Open the results store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
 
-    Messages call it so. ResultsError if the location is of another kind, or holds credentials.
+    ResultsError if the location is of another kind, or holds credentials; at the first use, if one must exist and none
+    does.
     """
+    return _opened(url, "results store", is_marked=True, must_exist=must_exist)
+
+
+def open_place(url: str, called: str) -> Store:
+    """Open a place for objects that are no results; messages call it so. Missing folders are made."""
+    return _opened(url, called, is_marked=False)
+
+
+def _opened(url: str, called: str, *, is_marked: bool, must_exist: bool = False) -> Store:
     scheme, has_scheme, _ = url.partition("://")
     if not has_scheme:
         try:
-            return FolderStore(Path(url).expanduser().absolute(), called)
+            path = Path(url).expanduser().absolute()
         except RuntimeError as error:
             raise ResultsError(f"The {called} cannot be used: {url} begins with the name of no user.") from error
+        return FolderStore(path, called, is_marked=is_marked, must_exist=must_exist)
     if scheme == "file" or is_bucket(url):
         try:
             location = path_of(url, "/")
         except CatalogError as error:
             raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
         if scheme == "file":
-            return FolderStore(Path(location), called)
+            return FolderStore(Path(location), called, is_marked=is_marked, must_exist=must_exist)
 
         from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
 
-        return BucketStore(location, called=called)
+        return BucketStore(location, called=called, is_marked=is_marked, must_exist=must_exist)
     kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
     raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
 
 
 def probe(store: Store) -> None:
-    """Create and delete a small object; if the folder does not exist yet, in the nearest folder above it.
+    """Create and delete a small object; if the folder does not exist yet, in the one above it.
 
     ResultsError if the store cannot be written, or overwrites existing objects.
     """
-    probed = store
+    probed = store.without_marker()
     if isinstance(store, FolderStore):
-        path = Path(store.url)
-        with store.wrapped_errors("written"), suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            path.stat()  # a name that no disk can hold is told here, and not by the first run
-        probed = FolderStore(next(each for each in (path, *path.parents) if os.path.exists(each)))  # noqa: PTH110 - False below a folder without access
+        probed = store.writable_place()
     name = f"_probe-{secrets.token_hex(8)}.json"
     probed.create(name, b"{}\n")
     try:
@@ -92,18 +112,55 @@ class FolderStore:
     """A results store in a folder of this machine; a created object survives a power cut.
 
     Objects have names like `verdicts/run_date=2026-11-20/a.parquet`. A reader sees each whole, or not at all. Each
-    method raises ResultsError if it is not known what stands there. `BucketStore` has the same methods.
+    method raises ResultsError if it is not known what stands there, also if the store is away or hangs. `BucketStore`
+    has the same methods.
     """
 
-    def __init__(self, root: Path, called: str = "results store") -> None:
-        self._root = root
-        self._called = called
+    def __init__(
+        self, root: Path, called: str = "results store", *, is_marked: bool = True, must_exist: bool = False
+    ) -> None:
+        """Take a folder. One that is not marked is no results store: it is made with those above it."""
+        self._path, self._called = root, called
+        self.folder = ""  # below the root, where its objects lie
+        self._root = FolderRoot(root, called, is_marked=is_marked, must_exist=must_exist)
+        self.calls = BoundedCalls(f"The {called} {root} does not answer.")
 
     @property
     def url(self) -> str:
         """Where it is, for a person; holds no credentials."""
-        return str(self._root)
+        return str(self._path / self.folder)
 
+    def below(self, folder: str) -> "FolderStore":
+        """Return one of its folders as a store, with names of its own; it is away when this one is."""
+        store = copy(self)
+        store.folder = f"{self.folder}{folder}/"
+        return store
+
+    def without_marker(self) -> "FolderStore":
+        """Return its folder as any other one."""
+        return FolderStore(self._path, self._called, is_marked=False)
+
+    def writable_place(self) -> "FolderStore":
+        """Return its folder, or the one in which a store would begin, as any folder; ResultsError if both are missing.
+
+        What may not be looked for is told when it is written.
+        """
+        with self.wrapped_errors("written"):
+            try:
+                self._path.stat()  # a name that no disk can hold is told here, and not by the first run
+            except (FileNotFoundError, PermissionError):
+                require_parent(self._path, self._called)
+                return FolderStore(self._path.parent, self._called, is_marked=False)
+        return self.without_marker()
+
+    @bounded
+    def begin(self) -> None:
+        """Begin the store if there is none, though one must exist: a person sees to it that the place is right."""
+        self._root.must_exist = False
+        with self.wrapped_errors("written"), self._root.opened_to_write():
+            pass
+
+    @bounded
     def create(self, name: str, content: bytes) -> None:
         """Make an object whose bytes stand there for good; NameTaken if other bytes stand there.
 
@@ -111,65 +168,77 @@ class FolderStore:
         that no other process has written them puts something of its own into them.
         """
 
-        def link(draft: Path, path: Path) -> None:
+        def put(root: int, draft: Path, path: Path) -> None:
             try:
-                path.hardlink_to(draft)
+                link(root, draft, path)
+            except NoHardLinks:
+                raise
             except OSError as error:  # NFS repeats a request whose answer was lost, and finds the name taken
-                there = self.read(name)
+                there = _read_at(root, path)
                 if there is None and not isinstance(error, FileExistsError):
                     raise
                 if there != content:
                     raise NameTaken(f"{name} exists already.") from error
 
-        self._write(name, content, link)
+        self._write(name, content, put)
 
+    @bounded
     def replace(self, name: str, content: bytes) -> None:
         """Make an object or overwrite it; a reader sees the old or the new one."""
-        self._write(name, content, Path.replace)
+        self._write(name, content, rename)
 
     def replace_derived(self, name: str, content: bytes) -> None:
         """Do so for what each reader can make anew; only those to whom the folder belongs write it.
 
         Whoever else reads here, root too, would leave a file that the owner may not be able to read or to replace.
         """
-        with self.wrapped_errors("read"):
-            root = self._root.stat()
-        is_owner = root.st_uid == os.geteuid()
-        is_shared = root.st_mode & stat.S_IWGRP and root.st_gid in {os.getegid(), *os.getgroups()}
-        if is_owner or (is_shared and os.geteuid() != 0):
+        if self._is_ours():
             self.replace(name, content)
 
+    @bounded
+    def _is_ours(self) -> bool:
+        with self.wrapped_errors("read"):
+            root = self._path.stat()
+        is_owner = root.st_uid == os.geteuid()
+        is_shared = root.st_mode & stat.S_IWGRP and root.st_gid in {os.getegid(), *os.getgroups()}
+        return is_owner or bool(is_shared and os.geteuid() != 0)
+
+    @bounded
     def read(self, name: str) -> bytes | None:
         with self.wrapped_errors("read"), self._may_be_missing():
-            return (self._root / name).read_bytes()
+            self._root.look()
+            with suppress(FileNotFoundError, NotADirectoryError):
+                return read_path(self._path / self.folder / name)
+            # Only what is missing below the very folder that this process knows is missing.
+            with self._root.opened() as root:
+                return read_whole(root, Path(self.folder, name))
         return None
 
+    @bounded
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        with self.wrapped_errors("read"), (self._root / name).open("rb") as file:
+        with self.wrapped_errors("read"), (self._path / self.folder / name).open("rb") as file:
             file.seek(start)
             return file.read(end - start)
 
     def names(self, folder: str) -> list[str]:
         """List the full names of the objects directly in a folder, sorted; none if it is missing."""
-        return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
+        return [f"{folder}/{name}" for name, is_object in self._entries(folder, is_file) if is_object]
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the sizes in bytes of the objects directly in a folder, by their full names."""
-        found: dict[str, int] = {}
-        for entry in self._entries(folder):
-            with self.wrapped_errors("read"), suppress(FileNotFoundError):
-                found |= {f"{folder}/{entry.name}": entry.stat().st_size} if entry.is_file() else {}
-        return found
+        return {f"{folder}/{name}": size for name, size in self._entries(folder, size_of) if size is not None}
 
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
-        return [entry.name for entry in self._entries(folder) if entry.name > after and entry.is_dir()]
+        return [name for name, is_object in self._entries(folder, is_file) if name > after and not is_object]
 
+    @bounded
     def delete(self, name: str) -> None:
         """Delete an object; a missing one is no error."""
-        with self.wrapped_errors("written"):
-            (self._root / name).unlink(missing_ok=True)
+        with self.wrapped_errors("written"), suppress(FileNotFoundError), self._root.opened() as root:
+            unlink(root, Path(self.folder, name))
 
+    @bounded
     def unfinished_writes(self) -> dict[str, int]:
         """Return the sizes in bytes of what killed processes had begun to write, by name; a week passed since.
 
@@ -177,34 +246,26 @@ class FolderStore:
         """
         drafts: dict[str, os.stat_result] = {}
         newest = 0.0
-        for folder, _, files in os.walk(self._root):
-            for file in files:
-                path = Path(folder, file)
-                with suppress(FileNotFoundError), self.wrapped_errors("read"):
-                    facts = path.stat()
-                    newest = max(newest, facts.st_mtime)
-                    if file.startswith(_DRAFT):
-                        drafts[str(path.relative_to(self._root))] = facts
+        with self.wrapped_errors("read"), suppress(FileNotFoundError), self._root.opened():
+            for folder, _, files in os.walk(self._path):
+                for file in files:
+                    path = Path(folder, file)
+                    with suppress(FileNotFoundError):
+                        facts = path.stat()
+                        newest = max(newest, facts.st_mtime)
+                        if file.startswith(DRAFT):
+                            drafts[str(path.relative_to(self._path))] = facts
         return {name: facts.st_size for name, facts in drafts.items() if newest - facts.st_mtime > _NOBODYS_SECONDS}
 
-    def _write(self, name: str, content: bytes, put: Callable[[Path, Path], object]) -> None:
-        path = self._root / name
-        draft = path.parent / f"{_DRAFT}{secrets.token_hex(8)}"
-        with self.wrapped_errors("written"):
-            for made in make_folder(path.parent):
-                share_with_folder(made)
-            try:
-                _write_durably(draft, content)
-                share_with_folder(draft)
-                put(draft, path)
-            finally:
-                draft.unlink(missing_ok=True)
-            sync_folder(path.parent)
+    def _write(self, name: str, content: bytes, put: Put) -> None:
+        with self.wrapped_errors("written"), self._root.opened_to_write() as root:
+            write_whole(root, Path(self.folder, name), content, put)
 
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        with self.wrapped_errors("read"), self._may_be_missing(), os.scandir(self._root / folder) as entries:
-            visible = (entry for entry in entries if not entry.name.startswith("."))
-            return sorted(visible, key=attrgetter("name"))
+    @bounded
+    def _entries(self, folder: str, fact: Callable[[int, os.DirEntry[str]], Fact]) -> list[tuple[str, Fact]]:
+        """Return the names in a folder, sorted, each with a fact; what went meanwhile has none."""
+        with self.wrapped_errors("read"), self._may_be_missing(), self._root.opened() as root:
+            return scanned(root, Path(self.folder, folder), fact)
         return []
 
     @contextmanager
@@ -215,7 +276,7 @@ class FolderStore:
         except FileNotFoundError:
             return
         except NotADirectoryError as error:
-            above = next((path for path in (self._root, *self._root.parents) if path.is_file()), None)
+            above = next((path for path in (self._path, *self._path.parents) if path.is_file()), None)
             if above is not None:
                 raise ResultsError(f"The {self._called} {self.url} cannot be used: {above} is a file.") from error
 
@@ -227,10 +288,11 @@ class FolderStore:
             raise ResultsError(f"The {self._called} {self.url} cannot be {what} ({error.strerror}).") from error
 
 
-def _write_durably(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        sync_file(file)
+def _read_at(root: int, path: Path) -> bytes | None:
+    try:
+        return read_whole(root, path)
+    except FileNotFoundError:
+        return None
 
 
 def delete_all(store: Store, names: Iterable[str]) -> None:

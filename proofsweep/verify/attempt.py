@@ -125,13 +125,17 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
 
 
 def _read_completed(leg: Leg) -> None:
-    """Read which rows are finished; a store that fails meanwhile is waited for, as while the leg works."""
+    """Read which rows are finished, and the items of a small run.
+
+    A store that fails meanwhile is waited for, as while the leg works.
+    """
     late_at = monotonic() + leg.heartbeat.store_outage_seconds
     is_read = False
     while not is_read:
         try:
             _delete_old_journals(leg.results, leg.plan, leg.number)
             leg.completed.read()
+            leg.completed.read_few()
             is_read = True
         except ResultsError as error:
             if monotonic() >= late_at:

@@ -37,6 +37,8 @@ from proofsweep.verify.service import Service
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
 # written down: half of it stops work for a slow write, twice as long risks twice the work.
 _SLOW_WRITE_SECONDS = 5.0
+_NO_ANSWER = "The results store does not answer."
+_COUNT_SECONDS = 0.5  # between two counts of the times that may be over
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request to stop is seen
 QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
 _LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
@@ -52,16 +54,17 @@ class Heartbeat:
     budget: Budget
     stop: StopSwitch
     store_outage_seconds: float  # how long the results store may fail before the leg ends
-    drain_seconds: float = math.inf  # that items in flight have, once somebody asked the leg to stop
+    drain_seconds: float = math.inf  # that items in flight have, once the leg was stopped, whatever the reason
     abort: Callable[[], None] = lambda: None  # abandons them then
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
-    _has_told_stop: bool = False
     uptime: Callable[[], float] = monotonic
+    _has_told_stop: bool = False
     _beaten_at: datetime = field(init=False)
-    _writing_since: float | None = None
+    _writing_since: float | None = None  # the step that is made now
     _failing_since: float | None = None
+    _why_failing: str = ""
     _look_at: float = -math.inf
-    _abort_at: float = math.inf
+    _abort_at: float | None = None  # None until the leg was stopped
 
     def __post_init__(self) -> None:
         self._beaten_at = self.held.signs.clock()  # its begin is a sign of life
@@ -72,13 +75,33 @@ class Heartbeat:
         since = self._writing_since
         return self._failing_since is None and (since is None or self.uptime() - since < _SLOW_WRITE_SECONDS)
 
+    def watch(self, over: Event) -> None:
+        """Count which times are over until `over` is set, on a thread that never touches the store: that may hang."""
+        while not over.wait(_COUNT_SECONDS):
+            self.count()
+
+    def count(self) -> None:
+        """End the leg when its window closes or its store fails for too long, and what is in flight after the drain."""
+        now = self.uptime()
+        self.budget.stop_at_closing()
+        since = self._writing_since if self._failing_since is None else self._failing_since
+        if since is not None and now - since >= self.store_outage_seconds:
+            why = f"The run's own records cannot be kept: {self._why_failing or _NO_ANSWER}"
+            self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+        if self.stop.reason is None:
+            return
+        if self._abort_at is None:
+            self._abort_at = now + self.drain_seconds
+        if now >= self._abort_at:
+            self._abort_at = math.inf
+            self.abort()
+
     def keep(self, over: Event) -> None:
         """Write every second until `over` is set, and once more then.
 
         A store that fails at that last moment is waited for as well, unless the leg was stopped.
         """
         while not over.is_set():
-            self.budget.stop_at_closing()
             self.write()
             over.wait(FLUSH_SECONDS)
         self.write()
@@ -96,39 +119,35 @@ class Heartbeat:
     def write(self) -> None:
         """Hear who asks the leg to stop, give a sign of life when it is due, and flush.
 
-        What cannot be written is kept for the next time; a store that fails for too long ends the leg.
+        What cannot be written is kept for the next time.
         """
-        self._writing_since = self.uptime()
         try:
+            self._writing_since = self.uptime()
             self._look_for_stop()
             if self._is_due():
+                self._writing_since = self.uptime()
                 self._beat()
                 if self.held.is_lost():
                     self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
+            self._writing_since = self.uptime()
             self.flush()
             self.progress()  # so that its rates are over the last minute, also between two heartbeats
-            self._failing_since = None
+            self._failing_since, self._why_failing = None, ""
         except ProofsweepError as error:
-            now = self.uptime()
-            self._failing_since = self._failing_since or now
-            if now - self._failing_since >= self.store_outage_seconds:
-                why = f"The run's own records cannot be kept: {error.message}"
-                self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+            self._why_failing = error.message
+            self._failing_since = self._writing_since if self._failing_since is None else self._failing_since
         finally:
             self._writing_since = None
 
     def _look_for_stop(self) -> None:
-        """Look for a request when that is due, and abandon what is in flight when its time is over."""
+        """Look for a request when that is due."""
         now = self.uptime()
-        if now >= self._abort_at:
-            self._abort_at = math.inf
-            self.abort()
         if now < self._look_at:
             return
         self._look_at = now + _LOOK_SECONDS
         reason = self.held.stop_asked()
         if reason is not None:
-            self._look_at, self._abort_at = math.inf, now + self.drain_seconds
+            self._look_at = math.inf
             log(LogEvent.STOP_REQUESTED, run_id=self.held.run_id, leg=self.held.number, why=reason.message)
             self.stop.pull(reason)
 
@@ -147,6 +166,7 @@ def kept_alive(heartbeat: Heartbeat, parts: LegParts) -> Iterator[None]:
     """Keep a leg alive for the work inside, and publish what its journal has as it grows."""
     stop = heartbeat.stop
     with (
+        background_thread("watch", heartbeat.watch, stop.pull),
         background_thread("heartbeat", heartbeat.keep, stop.pull),
         background_thread("commit", partial(parts.publish_as_it_grows, stop), stop.pull),
     ):

@@ -22,6 +22,7 @@ class StoreWeather:
     fails_before: float = 0.0  # the request was not heard
     fails_after: float = 0.0  # a write happened, and its answer was lost
     hangs: float = 0.0  # the answer comes very late
+    stalls: float = 0.0  # it comes after minutes, when nobody waits any more
     is_away: bool = False  # no request is answered
 
     def has(self, now: float) -> bool:
@@ -38,7 +39,7 @@ class Bucket:
         self.deleted: dict[str, bytes] = {}
         self.kept: dict[str, bytes] | None = None  # its objects, while an empty one stands in its place
         self.lost = 0  # objects that were written into such a one
-        self.random = here().stream("bucket")
+        self.random, self._stalls = here().stream("bucket"), here().stream("stalls")
         self.latency = 0.004
         self.lag_seconds = 0.0
         self.lets_two_through = False  # whether a conditional create may overwrite, as some gateways' do
@@ -50,7 +51,7 @@ class Bucket:
 
     # --- In the words of `obstore`, whose first argument is the bucket
 
-    def put(self, _root: object, key: str, content: bytes, *, mode: str, **options: object) -> None:
+    def put(self, root: object, key: str, content: bytes, *, mode: str, **options: object) -> None:
         del options
         with_answer = self._begin("put", key, is_write=True)
         task = here().current
@@ -61,20 +62,21 @@ class Bucket:
             count = process.writes
             if process.dies_at_write == (count, False):
                 here().die()
-        is_taken = mode == "create" and key in self.objects
+        objects = self._objects_of(root)
+        is_taken = mode == "create" and key in objects
         if is_taken and self.lets_two_through and here().now - self.written_at[key] < 0.05:
             is_taken = False
         if not is_taken:
-            self._set(key, bytes(content))
+            self._set(key, bytes(content), objects)
         if process is not None and process.dies_at_write == (count, True):
             here().die()
         self._end(with_answer, key)
         if is_taken:
             raise exceptions.AlreadyExistsError(f"{key} exists")
 
-    def get(self, _root: object, key: str) -> "_Content":
+    def get(self, root: object, key: str) -> "_Content":
         answer = self._begin("get", key)
-        content = self.objects.get(key)
+        content = self._objects_of(root).get(key)
         self._end(answer, key)
         if content is None:
             raise FileNotFoundError(key)
@@ -83,33 +85,40 @@ class Bucket:
     def get_range(self, root: object, key: str, *, start: int, end: int) -> bytes:
         return self.get(root, key).bytes()[start:end]
 
-    def delete(self, _root: object, key: str) -> None:
+    def delete(self, root: object, key: str) -> None:
         answer = self._begin("delete", key, is_write=True)
-        content = self.objects.pop(key, None)
+        content = self._objects_of(root).pop(key, None)
         if content is not None:
             self.deleted[key] = content
         self._end(answer, key)
 
-    def list_with_delimiter(self, _root: object, prefix: str) -> dict[str, list[object]]:
+    def list_with_delimiter(self, root: object, prefix: str) -> dict[str, list[object]]:
         answer = self._begin("list", prefix)
         objects: list[object] = []
         folders: dict[str, None] = {}
-        for key in self._listed(prefix):
+        there = self._objects_of(root)
+        for key in self._listed(prefix, there):
             below, slash, _ = key.removeprefix(prefix).partition("/")
             if slash:
                 folders[f"{prefix}{below}"] = None
             else:
-                objects.append({"path": key, "size": len(self.objects[key])})
+                objects.append({"path": key, "size": len(there[key])})
         self._end(answer, prefix)
         return {"objects": objects, "common_prefixes": [*folders]}
 
-    def pages(self, _root: object, prefix: str, *, offset: str) -> Iterator[list[dict[str, object]]]:
+    def pages(self, root: object, prefix: str, *, offset: str) -> Iterator[list[dict[str, object]]]:
         answer = self._begin("list", prefix)
         page: list[dict[str, object]] = [
-            {"path": key, "size": len(self.objects[key])} for key in self._listed(prefix) if key > offset
+            {"path": key, "size": len(self.objects[key])}
+            for key in self._listed(prefix, self._objects_of(root))
+            if key > offset
         ]
         self._end(answer, prefix)
         yield page
+
+    def _objects_of(self, root: object) -> dict[str, bytes]:
+        """Return what is below a folder that a process has opened, whatever is mounted by now; or the bucket's."""
+        return root if isinstance(root, dict) else self.objects
 
     # --- What a request goes through
 
@@ -131,6 +140,9 @@ class Bucket:
         if self._draws(each.hangs for each in weather):
             world.tell("store is slow", what, key)
             world.sleep(self.random.uniform(3.0, 40.0))
+        if any(each.stalls for each in weather) and self._stalls.random() < max(each.stalls for each in weather):
+            world.tell("store stalls", what, key)
+            world.sleep(self._stalls.uniform(60.0, 600.0))
         process.requests += 1
         if process.requests == process.fails_at_request or self._draws(each.fails_before for each in weather):
             world.tell("store fails before", what, key)
@@ -154,20 +166,20 @@ class Bucket:
             world.tell("store fails after", key)
             raise exceptions.GenericError("connection closed")
 
-    def _set(self, key: str, content: bytes) -> None:
+    def _set(self, key: str, content: bytes, objects: dict[str, bytes]) -> None:
         world = here()
-        if key not in self.objects and self.lag_seconds and self.random.random() < 0.5:
+        if key not in objects and self.lag_seconds and self.random.random() < 0.5:
             self._hidden_until[key] = world.now + self.random.uniform(0.0, self.lag_seconds)
-        self.objects[key], self.written_at[key] = content, world.now
+        objects[key], self.written_at[key] = content, world.now
         if world.current is not None and "/journal/" in key and "/exchanges-" in key:
             self.journalled_at.setdefault(world.current.process, []).append(world.now)
         world.tell("writes", key, len(content))
 
-    def _listed(self, prefix: str) -> list[str]:
+    def _listed(self, prefix: str, objects: dict[str, bytes]) -> list[str]:
         now = here().now
         shown = here().current is None
         return sorted(
-            key for key in self.objects if key.startswith(prefix) and (shown or self._hidden_until.get(key, 0.0) <= now)
+            key for key in objects if key.startswith(prefix) and (shown or self._hidden_until.get(key, 0.0) <= now)
         )
 
 

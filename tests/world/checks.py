@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-from bucket import URL, read_parquet
+from bucket import read_parquet
 from checks_of_answers import AnswerChecks
 from checks_of_commands import LAST_SECONDS, SOUND_STORES, checks_of_commands
 from kernel import Process
@@ -46,13 +46,14 @@ class Checks:
 
     def __init__(self, night: Night) -> None:
         self.night, self.bucket = night, night.bucket
-        self.results = Results(open_store(URL))
+        self.results = Results(open_store(night.url))
 
     def problems(self) -> list[str]:
         found: list[str] = []
         for check in (
             self.tasks,
             self.last_night,
+            self.mount_point,
             self.legs,
             self.rows,
             self.answers,
@@ -412,6 +413,11 @@ class Checks:
             return
         for finding in audit_store(self.results).wrong:
             yield f"{finding.where}: {finding.what}"
+
+    def mount_point(self) -> Iterator[str]:
+        """Nothing is made where the store was, while it is away."""
+        if self.bucket.lost:
+            yield f"{self.bucket.lost} objects were written below the mount point"
 
     def secrets(self) -> Iterator[str]:
         for key, content in self.bucket.objects.items():

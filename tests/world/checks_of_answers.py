@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from bucket import URL
 from checks_of_views import ViewChecks
 from kernel import here
 from model import Model, Run, Told, wall_time
@@ -33,7 +32,7 @@ class AnswerChecks:
 
     def __init__(self, night: Night) -> None:
         self.night, self.model = night, Model(night)
-        self.results = Results(open_store(URL))
+        self.results = Results(open_store(night.url))
         self._misled: dict[str, str] = {}  # by item, whose older answer is shown as its newest
 
     def problems(self) -> list[str]:

@@ -29,6 +29,7 @@ class Disturbances:
     music: Music
     without: Collection[int] = ()
     drop_folder: DropFolder | None = None
+    is_mounted: bool = False  # whether the store is a share that may go
     events: list[str] = field(default_factory=list)
     hosts: list[str] = field(default_factory=lambda: ["one"])
     skews: dict[str, float] = field(default_factory=lambda: {"one": 0.0, "two": 0.0})
@@ -201,11 +202,24 @@ class Disturbances:
             weather.fails_before = share  # who looks whether a write happened may get no answer either
             words += ", and before"
         self.event(words, lambda: self.bucket.weather.append(weather))
+        self._draw_stalls()
+
+    def _draw_stalls(self) -> None:
+        """Let requests hang for longer than anybody waits, as those to a hard mount do."""
+        random = self.world.stream("draws of stalls")
+        if random.random() < 0.25:
+            since = self.world.now + random.uniform(0.0, 6.0)
+            weather = StoreWeather(since=since, until=since + random.choice((2.0, 30.0)))
+            weather.stalls = random.choice((0.05, 0.5, 1.0))
+            words = f"store stalls {weather.stalls} from {since:.1f} to {weather.until:.1f}"
+            self.event(words, lambda: self.bucket.weather.append(weather))
 
     def _draw_mounts(self) -> None:
         """Take the store or the music away for a while: an empty place stands there meanwhile."""
         since, until = self._spell()
         if self.random.random() < 0.5:
+            if not self.is_mounted:
+                return
             words = f"store is an empty one from {since:.1f} to {until:.1f}"
             self.event(words, lambda: self._swap(since, until, self._take_store, self._give_store))
         else:

@@ -27,37 +27,7 @@ class KnownFault:
         )
 
 
-_LEG = r"legs: leg \d+ of \S+"
-
-KNOWN: tuple[KnownFault, ...] = (
-    KnownFault(
-        number="2.2",
-        what="a store that goes away in a run is written to below its mount point: plans and rows are lost there",
-        levels=("mounts", "all"),
-        problem=(
-            r"rows: \S+ has rows and no plan|last_night: .* is missing from the results store \S+"
-            r"|last_night: it ended with verify .*: (breaker|ResultsError: There is no run .*)"
-            r"|requests_kept: .* stands there 2 times"
-            r"|rows: 2 rows of \(.*\)|counts: \S+ status says .*, its rows .*"  # a part between others is lost
-            r"|superseded: .* is superseded without a row, and nobody answered .*"  # planned beside an empty store
-            r"|commands: last-ingest: ingest drops: RunIsActive: This folder is being worked on by process \d+.*"
-            r"|commands: last-ingest: ingest drops: breaker.*"  # a lost pass has emptied the folder
-            r"|commands: last-\w+: \w+: ResultsError: There is no run .*"
-        ),
-        event=r"store is an empty one",
-        level="mounts",
-        seed=5,
-    ),
-    KnownFault(
-        number="6.11",
-        what="a store that fails once between the begin of a leg and its first file ends it as if by a mistake",
-        levels=("store", "gateway", "all"),
-        problem=rf"{_LEG} ended with error: The work broke off\.",
-        event=r"store (fails|is_away|hangs)",
-        level="store",
-        seed=None,
-    ),
-)
+KNOWN: tuple[KnownFault, ...] = ()
 
 
 def known_fault(level: str, problem: str, events: Iterable[str]) -> str | None:

@@ -99,6 +99,8 @@ def _serial(self: object) -> int:
 
 
 def _replace_store() -> None:
+    from mount import replace_folders
+
     from proofsweep.store import bucket_store, latest
     from proofsweep.verify import history
 
@@ -106,12 +108,16 @@ def _replace_store() -> None:
     calls = {name: _of_bucket(name) for name in names}
     bucket_store.obstore = types.SimpleNamespace(**calls, list=_of_bucket("pages"))
     bucket_store.BucketStore.__init__.__defaults__ = (lambda root: root,)
+    replace_folders()
     latest.refresh_if_due = history.refresh_if_due = lambda _results: None
 
 
 def _replace_queries() -> None:
     """Let DuckDB read the bucket at once: inside of its calls no task can give way to another."""
-    from proofsweep.queries import store_files
+    from mount import FOLDER
+
+    from proofsweep.domain.errors import ResultsError
+    from proofsweep.queries import connection, store_files, tables
     from proofsweep.store import latest
 
     class FilesOfBucket(store_files.StoreFiles):
@@ -132,9 +138,13 @@ def _replace_queries() -> None:
 
         @staticmethod
         def _objects() -> dict[str, bytes]:
+            if Surroundings.bucket.kept is not None:
+                raise ResultsError("The store of the world is away.")
             return {key.removeprefix("results/"): content for key, content in Surroundings.bucket.objects.items()}
 
     store_files.StoreFiles = FilesOfBucket
+    read_by_us = tables.read_by_us
+    tables.read_by_us = connection.read_by_us = lambda store: store.url == FOLDER or read_by_us(store)
     latest.OFFLINE["threads"] = 1
 
 

@@ -14,6 +14,7 @@ from disturbances import Disturbances
 from kernel import Process, StuckError, World
 from levels import SMALL_BELOW
 from loading import Surroundings, set_sizes
+from mount import FOLDER, Mount
 from music import Music
 from operations import OLD_SECONDS, Operation, Operations
 from partner import HOST, KEY, Partner
@@ -41,6 +42,7 @@ allow_plain_http = true
 id = "id"
 [results]
 url = "{results}"
+must_exist = {must_exist}
 [pace]
 workers = 4
 first_rate = {first_rate}
@@ -69,6 +71,12 @@ class Night:
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
+        # A share that may go, with the settings of nights; the others are buckets, which nobody unmounts.
+        is_either = self.level == "all" and self.world.stream("mount").random() < 0.5
+        self.is_mounted = self.level == "mounts" or is_either
+        self.url = FOLDER if self.is_mounted else URL
+        if self.is_mounted:
+            Mount.begin(self.bucket)
         self.folder = Path(tempfile.gettempdir(), "proofsweep-world", f"{self.level}-{self.seed}")
         self.folder.parent.mkdir(exist_ok=True)
         self._lock = self.folder.with_suffix(".lock").open("w")
@@ -80,8 +88,16 @@ class Night:
         self.settings = self._settings(rate)
         drawn = self.random.randint(4, 5) if self.is_small else self.random.randint(6, 12)
         self.music.make(self.files or drawn)
-        self.disturbances = Disturbances(self.level, self.world, self.partner, self.bucket, self.music, self.without)
-        self.disturbances.drop_folder = self.operations.drop_folder
+        self.disturbances = Disturbances(
+            self.level,
+            self.world,
+            self.partner,
+            self.bucket,
+            self.music,
+            self.without,
+            drop_folder=self.operations.drop_folder,
+            is_mounted=self.is_mounted,
+        )
         if self.operations.drop_folder is not None and self.level in {"mounts", "all"}:
             self.operations.drop_folder.mount()
 
@@ -89,9 +105,9 @@ class Night:
         (self.folder / "key").write_text(KEY)
         config = self.folder / "config.toml"
         first_rate = self.random.choice((6.0, rate))
-        config.write_text(
-            _CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate) + self.operations.config
-        )
+        shown = {"host": HOST, "folder": self.folder, "results": self.url, "first_rate": first_rate}
+        shown["must_exist"] = str(self.is_mounted).lower()
+        config.write_text(_CONFIG.format(**shown) + self.operations.config)
         return load_settings(str(config))
 
     @property

@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return open_store(str(tmp_path / "results" / INGEST_FOLDER))
+    return open_store(str(tmp_path / "results")).below(INGEST_FOLDER)
 
 
 def test_what_was_saved_is_loaded(store: Store) -> None:

@@ -52,7 +52,18 @@ class OverwritingStore(BucketStore):
 
 
 def test_a_store_that_will_do_is_left_as_it_was(tmp_path: Path) -> None:
-    probe(FolderStore(tmp_path / "deep" / "results"))
+    probe(FolderStore(tmp_path / "results"))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_store_begins_where_the_folder_above_is_missing(tmp_path: Path) -> None:
+    """A share that is not mounted has no folder for it; nothing is made in its place."""
+    store = FolderStore(tmp_path / "share" / "results")
+
+    for write in (lambda: probe(store), lambda: store.create("a", b""), lambda: store.replace("a", b"")):
+        with pytest.raises(ResultsError, match=r"no folder .*/share\. Is it mounted\?"):
+            write()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -134,7 +145,7 @@ def forgetful() -> Iterator[BucketStore]:
             client_options={"allow_http": True},
             retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=5)},
         )
-        yield BucketStore("s3://bucket", lambda _root: tried_twice)
+        yield BucketStore("s3://bucket", lambda _root: tried_twice, is_marked=False)
         server.shutdown()
 
 
@@ -161,7 +172,7 @@ def test_a_large_object_is_put_in_one_request(forgetful: BucketStore) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Store:
-    return FolderStore(tmp_path / "deep" / "results")
+    return FolderStore(tmp_path / "results")
 
 
 @pytest.mark.parametrize("write", [FolderStore.create, FolderStore.replace])
@@ -178,7 +189,7 @@ def test_an_object_and_all_folders_above_it_survive_a_power_cut(
 
     write(folder, NAME, b"content")
 
-    path = tmp_path / "deep" / "results" / NAME
+    path = tmp_path / "results" / NAME
     above = [each for each in path.parents if each.is_relative_to(tmp_path)]
     assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
 
@@ -198,14 +209,15 @@ def test_a_link_counts_and_not_the_error_that_making_it_reports(
     folder: Store, monkeypatch: pytest.MonkeyPatch, *, error: int, is_made: bool
 ) -> None:
     """NFS repeats a request whose answer was lost, and finds the name taken by the first one."""
-    link = Path.hardlink_to
+    link = os.link
+    folder.create("b", b"so that the store has begun")
 
-    def link_and_fail(path: Path, draft: Path) -> None:
+    def link_and_fail(*given: Any, **named: Any) -> None:  # noqa: ANN401 - as `os.link` takes them
         if is_made:
-            link(path, draft)
+            link(*given, **named)
         raise OSError(error, "the answer was lost")
 
-    monkeypatch.setattr(Path, "hardlink_to", link_and_fail)
+    monkeypatch.setattr(os, "link", link_and_fail)
     with nullcontext() if is_made else pytest.raises(ResultsError):
         folder.create(NAME, b"content")
 

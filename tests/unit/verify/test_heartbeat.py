@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs, ask_to_stop
@@ -146,7 +146,8 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
 
     over = threading.Event()
     over.set()
-    leg.heartbeat.keep(over)
+    with background_thread("watch", leg.heartbeat.watch):
+        leg.heartbeat.keep(over)
 
     assert leg.ended_by == ended_by
     assert not leg.heartbeat.store_is_well
@@ -192,7 +193,44 @@ def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seco
 
     for _ in range(60):
         leg.heartbeat.write()
+        leg.heartbeat.count()
         leg.now += 1.0
 
     assert (leg.ended_by, found) == (ended_by, aborted)
     assert is_asked or leg.store.reads == 15
+
+
+def test_a_store_that_hangs_ends_the_leg_and_what_is_in_flight(leg: Leg) -> None:
+    """Who counts never touches the store: neither the outage nor the drain is over too late, or never."""
+    hangs, goes_on, aborted = threading.Event(), threading.Event(), list[float]()
+    leg.heartbeat.drain_seconds, leg.heartbeat.abort = 12.0, lambda: aborted.append(leg.now)
+    leg.during = lambda: (hangs.set(), goes_on.wait(10.0))
+    writer = threading.Thread(target=leg.heartbeat.write, daemon=True)
+    writer.start()
+    assert hangs.wait(10.0)
+
+    ended: list[tuple[float, str | None]] = []
+    for _ in range(40):
+        leg.now += 1.0
+        leg.heartbeat.count()
+        ended.append((leg.now, leg.ended_by))
+    goes_on.set()
+    writer.join(10.0)
+
+    assert next(each for each in ended if each[1]) == (120.0, "breaker")
+    assert aborted == [132.0]
+    assert leg.stop.reason is not None
+    assert "does not answer" in leg.stop.reason.message
+
+
+@pytest.mark.parametrize("ended_by", ["cancelled", "window", "quota", "interrupted"])
+def test_whatever_stops_a_leg_what_is_in_flight_has_the_same_time(leg: Leg, ended_by: str) -> None:
+    aborted: list[float] = []
+    leg.heartbeat.drain_seconds, leg.heartbeat.abort = 12.0, lambda: aborted.append(leg.now)
+    leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
+
+    for _ in range(20):
+        leg.heartbeat.count()
+        leg.now += 1.0
+
+    assert aborted == [112.0]
