@@ -105,8 +105,7 @@ class App:
 
     @cached_property
     def store(self) -> Store:
-        results = self.settings.results
-        return open_store(results.url, must_exist=results.must_exist)
+        return open_store(self.settings.results.url, must_exist=self.settings.results.must_exist)
 
     @cached_property
     def results(self) -> "Results":
@@ -118,13 +117,6 @@ class App:
         """See that the results store can be written, and return its URL; ResultsError if it cannot."""
         probe(self.store)
         return self.store.url
-
-    def begun_store(self) -> str:
-        """See so too for a person, and begin the store if one must exist and does not; return its URL."""
-        url = self.probed_store()
-        if self.settings.results.must_exist:
-            self.store.begin()
-        return url
 
     @property
     def service(self) -> "Service":

@@ -57,7 +57,7 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
         yield Finding("config", error.message, code_of_error(error))
         return
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
-    store = _finding_about("results", lambda: f"{app.begun_store()} can be written")
+    store = _finding_about("results", lambda: f"{_begun_store(app)} can be written")
     yield store
     yield Finding("pairs", _pairing(app.settings))
     yield _finding_about("prefect", _check_prefect)
@@ -88,6 +88,14 @@ def _findings_of_key(app: App, *, has_store: bool) -> list[Finding]:
             return [service]
         key = Finding("key", error.message, code_of_error(error))
         return [service, key] if service.code else [key]
+
+
+def _begun_store(app: App) -> str:
+    """See that the store can be written, and begin one that must exist: a person reads the line that says so."""
+    url = app.probed_store()
+    if app.settings.results.must_exist:
+        app.store.begin()
+    return url
 
 
 def _check_health(app: App) -> str:

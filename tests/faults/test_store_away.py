@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..servers.foreign_service import Answer
+from ..worlds import core
 from ..worlds.command_world import export_settings, mounted_disk
 from ..worlds.foreign_world import ForeignWorld
 
@@ -134,13 +135,6 @@ def hang(world: ForeignWorld) -> None:
     os.mkfifo(legs / f"stop-{entry['holder']['token']}.json")
 
 
-def impatient() -> None:
-    """Wait for an answer of the store for some seconds only."""
-    from proofsweep.store import bounded_calls  # noqa: PLC0415 - in the process of the command
-
-    bounded_calls.ANSWER_SECONDS, bounded_calls._SECONDS_WHILE_ONE_HANGS = 6.0, 1.0
-
-
 @pytest.mark.parametrize(("is_interrupted", "code"), [(False, 8), (True, 6)])
 def test_a_process_whose_store_hangs_ends(
     world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, code: int, *, is_interrupted: bool
@@ -154,7 +148,7 @@ def test_a_process_whose_store_hangs_ends(
     hangs = threading.Event()
     when_a_quarter_is_done(world, lambda: (hang(world), hangs.set()))
 
-    process = world.start("verify", world.catalog(*VERDICTS), before=impatient)
+    process = world.start("verify", world.catalog(*VERDICTS), before=core.wait_less_for_store)
     assert hangs.wait(ENDS_SECONDS)
     if is_interrupted:
         time.sleep(5.0)  # the next look hangs by then

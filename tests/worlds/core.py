@@ -38,7 +38,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import heartbeat, holder, journal, latest, layout, listings, objects
+from proofsweep.store import bounded_calls, heartbeat, holder, journal, latest, layout, listings, objects
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.log import EntryKind
@@ -313,3 +313,8 @@ def prune_old(results: Results, days: int, now: datetime) -> list[str]:
     """Prune what is so old, but the newest answers; name the runs of which something went."""
     found = find_prunable(results, days, now)
     return [pruned.run_id for pruned in prune(results, found)]
+
+
+def wait_less_for_store() -> None:
+    """Let this process wait for an answer of its results store for some seconds only."""
+    bounded_calls.ANSWER_SECONDS, bounded_calls._SECONDS_WHILE_ONE_HANGS = 6.0, 1.0

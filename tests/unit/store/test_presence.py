@@ -1,4 +1,4 @@
-"""A store that is away is neither empty nor new: nothing is read from what stands in its place, and nothing made there."""
+"""A store that is away is neither empty nor new: nothing is read or made in what stands in its place."""
 
 import errno
 import os
