@@ -174,3 +174,19 @@ def test_progress_is_told(signs: Signs) -> None:
 
     assert shown is not None
     assert shown.progress == PROGRESS
+
+
+def test_machines_of_one_host_name_are_told_apart_without_a_boot_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As two Macs of one name: a process number says nothing of the other one's processes."""
+    read, cards = Path.read_text, iter([1, 2, 1])
+
+    def read_none(path: Path, *given: str, **named: str) -> str:
+        if path.name == "boot_id":
+            raise FileNotFoundError(path)
+        return read(path, *given, **named)
+
+    monkeypatch.setattr(Path, "read_text", read_none)
+    monkeypatch.setattr("proofsweep.store.holder.getnode", lambda: next(cards))
+    machines = [this_process(datetime(2026, 11, 20, tzinfo=UTC), {}).machine for _ in range(3)]
+
+    assert machines[0] == machines[2] != machines[1]

@@ -118,6 +118,24 @@ def test_a_rate_that_was_only_remembered_is_not_told_as_learned(
     assert run.row()["rate_learned"] == rate_learned
 
 
+def test_a_store_that_fails_once_before_the_first_file_is_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its few files are read with what is finished: the tasks of a small run need no store any more."""
+    items, failures = Results.items, [ResultsError("It is away.")]
+
+    def fail_once(results: Results, *given: object) -> object:
+        if failures:
+            raise failures.pop()
+        return items(results, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Results, "items", fail_once)
+    monkeypatch.setattr(attempt, "_READ_AGAIN_SECONDS", 0.01)
+
+    run.work(lambda leg: leg.completed.batches())
+
+    assert failures == []
+    assert run.row()["ended_by"] == "complete"
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_work_that_breaks_off_ends_the_leg_as_an_error(run: Run, error: type[BaseException]) -> None:
     """It is raised again; what was finished is published, and the run can be resumed."""
