@@ -585,6 +585,15 @@ BREAKS: Sequence[Break] = (
         seed=2,
         check="legs",
     ),
+    Break(
+        name="a store that went is taken for an empty one",
+        module="proofsweep.store.folder_root",
+        old="        if place == self._place or not self._is_marked:",
+        new="        if place or not self._is_marked:",
+        level="mounts",
+        seed=5,
+        check="mount_point",
+    ),
 )
 
 
