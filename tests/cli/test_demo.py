@@ -42,7 +42,7 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     monkeypatch.chdir(tmp_path)
     later = run(["status", "--config", "demo/proofsweep.toml"])
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"proofsweep: New results store: {tmp_path}/demo/results\n")
     assert "60 of 60 rows as expected" in done.stdout
     assert "DuckDB\n  SELECT mode, verdict" in done.stdout
     assert "pandas\n  results.open_results('demo/results')" in done.stdout

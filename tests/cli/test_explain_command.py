@@ -62,6 +62,7 @@ def test_several_files_that_fit_are_listed(tmp_path: Path, capsys: pytest.Captur
     ]
     end_leg(results, plan, rows)
 
+    capsys.readouterr()
     assert run(["explain", "qznul2600017", "--results", str(tmp_path)]) == 2
     said = capsys.readouterr()
     assert run(["explain", "QZNUL2600017", "--results", str(tmp_path), "--json"]) == 2
