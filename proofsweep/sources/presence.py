@@ -26,8 +26,7 @@ _EMPTY = "it is empty, as the point of a mount is whose share is away"
 _SHARE_WENT = "the folder is empty, and a share was mounted there"
 _IS_GONE = "it does not exist any more"
 _OTHER_DISK = "it is on another disk than before"
-_MOST_SHARE_WENT = "the folder is empty, and a share was mounted there"
-_IS_GONE = "most of what could be read there before is gone"
+_MOST_IS_GONE = "most of what could be read there before is gone"
 
 
 @dataclass(frozen=True, slots=True)
