@@ -20,15 +20,7 @@ from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import ANYWHERE
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import (
-    CatalogError,
-    ConfigError,
-    EmptyCatalog,
-    NothingDue,
-    ResultsError,
-    RunMustStop,
-    UsageError,
-)
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import Store, open_store, probe
@@ -187,34 +179,11 @@ class App:
         except CatalogError:
             return True
 
-    @contextmanager
-    def away_is_outage(self) -> Iterator[None]:
-        """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted.
+    def away_is_outage(self) -> "AbstractContextManager[None]":
+        """Raise RunMustStop if a catalog that was verified before is away, NothingDue if passes have emptied it."""
+        from proofsweep.ingest.catalogs_away import away_is_outage
 
-        NothingDue of a watched folder that passes have emptied.
-        """
-        try:
-            yield
-        except CatalogError as error:
-            self._refuse_emptied(error)
-            message = f"{error.message}; earlier runs found files there: is it mounted?"
-            away = RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog)
-            with suppress(UsageError):  # a store that cannot be read must not hide what is wrong with the catalog
-                if error.catalog and self.results.log.runs().plans(self.environment, error.catalog):
-                    raise away from error
-            raise
-
-    def _refuse_emptied(self, error: CatalogError) -> None:
-        """Raise NothingDue if a catalog is empty because passes over it have moved its files."""
-        from proofsweep.ingest.one_pass import is_emptied
-
-        if not isinstance(error, EmptyCatalog) or not error.catalog:
-            return
-        is_ours = False
-        with suppress(UsageError):  # a store that cannot be read must not hide what is wrong with the catalog
-            is_ours = is_emptied(self.results, self.environment, error.catalog)
-        if is_ours:
-            raise NothingDue(f"{error.message}; passes move the files of this folder", skipped=0) from error
+        return away_is_outage(lambda: self.results, self.environment)
 
     @property
     def planner(self) -> "Planner":
@@ -237,14 +206,13 @@ class App:
         It has as many partitions as are given, or set. RunIsActive if a run of the catalog is worked on, NothingDue if
         no row is due, which is recorded: then all is well without a run.
         """
+        from proofsweep.ingest.catalogs_away import emptied_is_quiet
+
         max_calls = (bounds or self.bounds()).max_calls
         rows = self.chosen_rows(location, selection, max_calls, apart_from)
         try:
-            try:
+            with emptied_is_quiet(lambda: self.results, self.environment):
                 return self.plan_listed(rows, selection, partitions=partitions)
-            except EmptyCatalog as error:
-                self._refuse_emptied(error)
-                raise
         except NothingDue:
             self.alert_facts.record_idle(rows.location)
             raise
