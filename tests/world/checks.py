@@ -93,6 +93,13 @@ class Checks:
         return self.table("exchanges")
 
     @cached_property
+    def _exchanges_ever(self) -> list[Row]:
+        """All exchanges, with those that prunings have deleted."""
+        deleted = self.bucket.deleted.items()
+        gone = [content for key, content in deleted if key.startswith("results/exchanges/")]
+        return self.exchanges + [row for content in gone for row in read_parquet(content).to_pylist()]
+
+    @cached_property
     def plans(self) -> dict[str, Row]:
         plans = sorted(key for key in self.bucket.objects if key.endswith("/plan.json"))
         return {key.split("/")[2]: json.loads(self.bucket.objects[key]) for key in plans}
