@@ -5,8 +5,8 @@ from contextlib import contextmanager, suppress
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, NothingDue, RunMustStop, UsageError
-from proofsweep.ingest.one_pass import is_emptied
 from proofsweep.store.parts import Results
+from proofsweep.verify.emptied_folders import is_emptied
 
 
 @contextmanager

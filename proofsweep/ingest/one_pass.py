@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
-from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, RunMustStop, SourceError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
@@ -32,9 +31,9 @@ from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, Term, sole_process
-from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import settle_last_legs
+from proofsweep.verify.emptied_folders import mount_before
 from proofsweep.verify.plan import ignored_entries
 
 _BUSY = "This folder is being worked on by {holder}."
@@ -355,7 +354,7 @@ def _refuse_unlisted(path: str, error: OSError | None) -> None:
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
     """Raise RunMustStop if a share was mounted before, and only the empty folder below it is left."""
     for location in _mounts_of(disposal):
-        away = away_since(location, _mount_before(lease, location))
+        away = away_since(location, mount_before(lease, location))
         if away is not None:
             raise _away(disposal.watched, f"{one_line(location)}: {away.why}")
 
@@ -363,23 +362,6 @@ def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
 def _mounts_of(disposal: Disposal) -> dict[str, str]:
     """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
     return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
-
-
-def _mount_before(lease: Lease, location: str) -> str:
-    """Return the mount point above a location, as the last process that watched the folder found it; empty if none."""
-    holder = lease.holder(lease.last())
-    mounts = None if holder is None else holder.facts.get("mounts")
-    return str(mounts.get(location, "")) if isinstance(mounts, dict) else ""
-
-
-def is_emptied(results: Results, environment: str, location: str) -> bool:
-    """Whether a folder that holds no audio is one that passes watch and empty, and its share is not away.
-
-    ResultsError if that cannot be known.
-    """
-    store = results.store.below(layout.INGEST_FOLDER)
-    lease = Lease(store, layout.watch_id(environment, location), _BUSY, utc_now)
-    return lease.last() > 0 and away_since(location, _mount_before(lease, location)) is None
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:

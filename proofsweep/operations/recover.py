@@ -3,7 +3,7 @@
 import base64
 import posixpath
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -22,10 +22,11 @@ from proofsweep.queries.connection import opened
 from proofsweep.sources.audio import read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
-from proofsweep.sources.presence import away_now, folder_of
+from proofsweep.sources.presence import Away, away_now, folder_of
 from proofsweep.sources.source import FOLDERS_KEPT
 from proofsweep.store.objects import open_place
 from proofsweep.store.parts import Results
+from proofsweep.verify.emptied_folders import is_emptied
 
 _ITEMS = """
 SELECT proof_id, item_id, audio, sidecar, relative_path, audio_bytes, sidecar_sha256
@@ -68,7 +69,7 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
     prefix = None if to is None else path_of(to, here).rstrip("/")
     items = proven_items(operator.results, operator.environment, below and path_of(below, here).rstrip("/"))
     with operator.begun(OperationKind.RECOVERY) as work:
-        folders = Folders(work.service.files)
+        folders = Folders(work.service.files, partial(is_emptied, operator.results, operator.environment))
         outcomes = Counter(some_at_once(items, partial(recover, work, prefix, folders), CALLS_AT_ONCE))
     line = "\n".join([f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}", *folders.lines])
     return OperationReport(operation_id=work.operation.run_id, counts=outcomes, line=line)
@@ -84,8 +85,14 @@ def proven_items(results: Results, environment: str, below: str = "") -> Iterato
 class Folders:
     """The folders of sidecars that cannot be looked for; each folder is looked at once. Safe to use from threads."""
 
-    def __init__(self, files: Files) -> None:
-        self._look = lru_cache(FOLDERS_KEPT)(lambda folder: away_now(folder, files))
+    def __init__(self, files: Files, is_emptied: Callable[[str], bool]) -> None:
+        """Take what says of a folder that passes empty it: there, an empty one is not away."""
+
+        def look(folder: str) -> Away | None:
+            away = away_now(folder, files)
+            return None if away is None or is_emptied(away.folder) else away
+
+        self._look = lru_cache(FOLDERS_KEPT)(look)
         self._away: Counter[str] = Counter()
         self._lock = Lock()
 

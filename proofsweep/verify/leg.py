@@ -84,8 +84,10 @@ class Heartbeat:
         """End the leg when its window closes or its store fails for too long, and what is in flight after the drain."""
         now = self.uptime()
         self.budget.stop_at_closing()
-        since = self._writing_since if self._failing_since is None else self._failing_since
-        if since is not None and now - since >= self.store_outage_seconds:
+        failing_since, writing_since = self._failing_since, self._writing_since
+        if failing_since is None and writing_since is not None:
+            failing_since = writing_since + _SLOW_WRITE_SECONDS  # until then it may only be slow
+        if failing_since is not None and now - failing_since >= self.store_outage_seconds:
             why = f"The run's own records cannot be kept: {self._why_failing or _NO_ANSWER}"
             self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
         if self.stop.reason is None:

@@ -20,7 +20,7 @@ def test_a_run_goes_on_when_its_reader_goes_and_its_exit_code_is_its_own(world: 
     verified = close_early("verify", world.catalog("valid", "tampered"), "--results", world.results_url)
     asked = close_early("status", world.runs[0], "--json", "--results", world.results_url)
 
-    assert (verified, asked) == ((3, ""), (3, ""))
+    assert (verified, asked) == ((3, f"proofsweep: New results store: {world.results_url}\n"), (3, ""))
     assert [leg["ended_by"] for leg in world.legs()] == ["complete"]
 
 
@@ -75,7 +75,8 @@ def test_a_run_whose_prefect_server_dies_ends_as_it_would_have(
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=90)
 
     lost = "proofsweep: The Prefect server is lost, with its own record of this run. No result is lost.\n"
-    assert (done.returncode, done.stderr) == (3, lost)
+    begun = f"proofsweep: New results store: {world.results_url}\n"
+    assert (done.returncode, done.stderr) == (3, begun + lost)
     assert "39 accepted" in done.stdout
     assert [row["manifest_row"] for row in world.rows()] == list(range(40))
     assert [leg["ended_by"] for leg in world.legs()] == ["complete"]

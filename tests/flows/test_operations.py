@@ -27,7 +27,7 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     codes = [world.run("service", "monitor", "--json")]
     said = capsys.readouterr()
     found = json.loads(said.out)
-    assert said.err == ""
+    assert said.err == f"proofsweep: New results store: {world.results}\n"
     for fault in ("health", "usage"):
         world.operator.add_fault(fault, "status", status=503)
 

@@ -217,8 +217,8 @@ def test_a_store_that_hangs_ends_the_leg_and_what_is_in_flight(leg: Leg) -> None
     goes_on.set()
     writer.join(10.0)
 
-    assert next(each for each in ended if each[1]) == (120.0, "breaker")
-    assert aborted == [132.0]
+    assert next(each for each in ended if each[1]) == (125.0, "breaker")  # slow for five seconds, then away
+    assert aborted == [137.0]
     assert leg.stop.reason is not None
     assert "does not answer" in leg.stop.reason.message
 

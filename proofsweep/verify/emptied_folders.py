@@ -1,0 +1,24 @@
+"""What is known of a watched folder, from which passes move the files: there, an empty folder is a quiet day."""
+
+from proofsweep.config.threads import utc_now
+from proofsweep.sources.presence import away_since
+from proofsweep.store import layout
+from proofsweep.store.lease import Lease
+from proofsweep.store.parts import Results
+
+
+def is_emptied(results: Results, environment: str, location: str) -> bool:
+    """Whether a folder that holds no audio is one that passes watch and empty, and its share is not away.
+
+    ResultsError if that cannot be known.
+    """
+    store = results.store.below(layout.INGEST_FOLDER)
+    lease = Lease(store, layout.watch_id(environment, location), "It is watched", utc_now)
+    return lease.last() > 0 and away_since(location, mount_before(lease, location)) is None
+
+
+def mount_before(lease: Lease, location: str) -> str:
+    """Return the mount point above a location, as the last process that watched the folder found it; empty if none."""
+    holder = lease.holder(lease.last())
+    mounts = None if holder is None else holder.facts.get("mounts")
+    return str(mounts.get(location, "")) if isinstance(mounts, dict) else ""
