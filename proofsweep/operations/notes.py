@@ -32,8 +32,11 @@ WITH notes AS (
 SELECT accepted.proof_id, accepted.item_id
 FROM accepted LEFT JOIN notes USING (proof_id)
 WHERE NOT coalesce(is_ready, false)
-    AND (status IS NULL OR status NOT IN ('gone', 'unavailable') OR accepted.finished_at > asked_at
-        OR (status = 'unavailable' AND asked_at < $since))
+    AND CASE status
+        WHEN 'gone' THEN accepted.finished_at > asked_at
+        WHEN 'unavailable' THEN asked_at < $since  -- also of a file that each night accepts anew
+        ELSE true
+    END
 ORDER BY asked_at NULLS FIRST, accepted.finished_at DESC
 """
 

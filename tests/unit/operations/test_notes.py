@@ -75,9 +75,19 @@ def test_ready_and_gone_notes_are_not_asked_for_again(results: Results) -> None:
 
     soon = wanted_notes(results, "beta", ASKED + timedelta(days=1))
     later = wanted_notes(results, "beta", ASKED + timedelta(days=8))
-    newer = plan_of_run("20261122T010000Z_000aa")
-    end_leg(results, newer, [answered(newer, 0, "gone", proof_id="gone")])
 
     assert soon == [("new", "new"), ("failed", "failed"), ("pending", "pending")]
     assert {proof_id for proof_id, _ in later} == {"new", "failed", "pending", "unavailable"}
-    assert ("gone", "gone") in wanted_notes(results, "beta", ASKED)
+
+
+def test_a_file_that_each_night_accepts_anew_asks_for_no_unavailable_note_before_a_week(results: Results) -> None:
+    """Nothing new is known of its note; a proof that was gone is there again."""
+    states = ["gone", "unavailable"]
+    notes = [{"proof_id": state, "status": state, "asked_at": ASKED} for state in states]
+    leave_operation(results, OPERATION, rows={"interpretations": notes})
+    plan = plan_of_run("20261122T010000Z_000aa", items=2)
+    end_leg(results, plan, [answered(plan, number, state, proof_id=state) for number, state in enumerate(states)])
+
+    found = [{*wanted_notes(results, "beta", ASKED + timedelta(days=days))} for days in (1, 8)]
+
+    assert found == [{("gone", "gone")}, {("gone", "gone"), ("unavailable", "unavailable")}]
