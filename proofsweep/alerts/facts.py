@@ -152,9 +152,9 @@ class AlertFacts:
         """Return the probes of the last hours, the oldest first; ResultsError if the store cannot be read."""
         now = self.clock()
         oldest = now - _OLDEST_PASS
-        rows = probes_of(self.results, ["environment", *_FACTS], {oldest.date(), now.date()}).to_pylist()
-        mine = [row for row in rows if row.pop("environment") == self.environment and row["started_at"] >= oldest]
-        return sorted((ProbeFacts(**row) for row in mine), key=lambda probe: probe.started_at)
+        rows = probes_of(self.results, self.environment, _FACTS, {oldest.date(), now.date()}).to_pylist()
+        recent = [ProbeFacts(**row) for row in rows if row["started_at"] >= oldest]
+        return sorted(recent, key=lambda probe: probe.started_at)
 
     def _works(self, works: bool) -> list[str]:
         return [cause_of(AlertKind.KEY_REFUSED, self.environment)] if works else []

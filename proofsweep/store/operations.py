@@ -16,7 +16,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, read_document
-from proofsweep.store.parts import SCHEMAS, Results, parquet_of
+from proofsweep.store.parts import SCHEMAS, Results, parquet_of, read_table
 from proofsweep.store.runs import OPERATION
 
 _TABLE = "probes"
@@ -67,16 +67,27 @@ def add_pass(
 
     Another pass may have read the part before, and write it without these rows: so they are looked for afterwards.
     """
-    folder, new = layout.table_folder(_TABLE, began.date()), pa.Table.from_pylist(list(rows), schema=SCHEMAS[_TABLE])
-    name = f"{folder}/{hashlib.sha256(environment.encode()).hexdigest()[:8]}.parquet"
+    name, new = _part_of(environment, began.date()), pa.Table.from_pylist(list(rows), schema=SCHEMAS[_TABLE])
     while True:
-        known = results.table(_TABLE, [name] if name in results.store.names(folder) else [])
+        known = _probes_in(results, name, SCHEMAS[_TABLE])
         if {row["operation_id"] for row in rows} <= set(known["operation_id"].to_pylist()):
             return
         results.store.replace(name, parquet_of(pa.concat_tables([known, new])))
         rest(_LOOK_AGAIN_SECONDS)
 
 
-def probes_of(results: Results, columns: list[str], days: Iterable[date]) -> pa.Table:
-    folders = [layout.table_folder(_TABLE, day) for day in days]
-    return results.table(_TABLE, [name for folder in folders for name in results.store.names(folder)], columns)
+def probes_of(results: Results, environment: str, columns: list[str], days: Iterable[date]) -> pa.Table:
+    names = [_part_of(environment, day) for day in days]
+    schema = pa.schema([SCHEMAS[_TABLE].field(name) for name in columns])
+    return pa.concat_tables([schema.empty_table(), *(_probes_in(results, name, schema) for name in names)])
+
+
+def _part_of(environment: str, day: date) -> str:
+    folder = layout.table_folder(_TABLE, day)
+    return f"{folder}/{hashlib.sha256(environment.encode()).hexdigest()[:8]}.parquet"
+
+
+def _probes_in(results: Results, name: str, schema: pa.Schema) -> pa.Table:
+    """Read a part, which is asked for itself: where a listing lags, a pass would replace it without its rows."""
+    content = results.store.read(name)
+    return schema.empty_table() if content is None else read_table(results.store, name, schema, content)

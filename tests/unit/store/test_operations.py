@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,8 @@ from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.queries.connection import opened
 from proofsweep.results import open_results
 from proofsweep.store import layout
-from proofsweep.store.operations import is_complete, operation_of
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.operations import is_complete, operation_of, probes_of
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import end_leg, plan_of_run
@@ -84,6 +86,22 @@ def test_passes_that_end_in_the_same_moment_both_keep_their_rows(results: Result
 
     found = results.table("probes", [name])["operation_id"].to_pylist()
     assert sorted(found) == sorted(2 * [own, other])
+
+
+def test_a_pass_keeps_the_rows_of_one_that_no_listing_shows_yet(results: Results) -> None:
+    """The part of the day is asked for by its name; so is what monitoring decides by."""
+
+    class LaggingStore(FolderStore):
+        def names(self, _folder: str) -> list[str]:
+            return []
+
+    lagging, rests = Results(LaggingStore(Path(results.store.url))), [None] * 4  # it looks no more often
+    begins = [f"20261120T235{minute}00Z_000aa" for minute in (0, 5)]
+    passes = [leave_pass(lagging, began, rest=lambda _: rests.pop()) for began in begins]
+
+    found = results.table("probes", results.all_parts("probes"))["operation_id"].to_pylist()
+    assert sorted(found) == sorted(2 * passes)
+    assert probes_of(lagging, "beta", ["call"], [PASS.date()]).num_rows == 4
 
 
 def test_a_damaged_part_is_an_error_and_is_not_replaced(results: Results) -> None:
