@@ -33,7 +33,7 @@ _SETTINGS = (
     # Late materialization ends with an internal error of DuckDB 2.0, if a query with LIMIT has a condition on the run.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
-_OF_OPERATIONS = {name for name, table in TABLES.items() if table.written_by == "operation"}
+_OF_OPERATIONS = {"inventory", *(name for name, table in TABLES.items() if table.written_by == "operation")}
 _FULL = {os.strerror(code): code for code in DISK_IS_FULL}
 
 

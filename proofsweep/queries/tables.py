@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.reasons import about, reason_entries
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import OperationKind, Plan
 from proofsweep.store import layout
 from proofsweep.store.latest import ANSWERED_AT, Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
@@ -88,6 +88,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     plans = (_plan_row(run) | {"is_retired": run.plan.run_id in retired} for run in runs)
     _create_from(connection, "plans", plans, _PLAN_COLUMNS)
     _create_from(connection, "pruned", _pruned(latest.runs), dict.fromkeys(_PRUNED, "VARCHAR"))
+    last_inventories = ({"operation_id": operation_id} for operation_id in _last_inventories(latest.runs))
+    _create_from(connection, "last_inventories", last_inventories, {"operation_id": "VARCHAR"})
     _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
         _create_view(connection, name, query)
@@ -131,6 +133,13 @@ def _pruned(runs: Runs) -> Iterator[Mapping[str, object]]:
         run = runs.run(run_id)
         if run is not None:
             yield dict(zip(_PRUNED, (run_id, run.plan.environment, run.plan.identity), strict=True))
+
+
+def _last_inventories(runs: Runs) -> Iterable[str]:
+    """Return of each environment the last inventory that came to its end."""
+    inventories = [record for record in runs.operations.values() if record.plan.kind == OperationKind.INVENTORY]
+    whole = sorted(record.plan.operation_id for record in inventories if record.is_complete)
+    return {runs.operations[operation_id].plan.environment: operation_id for operation_id in whole}.values()
 
 
 def _plan_row(run: RunRecord) -> dict[str, object]:

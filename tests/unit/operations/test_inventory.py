@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.client.client import Partner
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
@@ -13,10 +14,13 @@ from proofsweep.domain.models import ProofSummary
 from proofsweep.domain.runs import Bounds
 from proofsweep.operations.inventory import arrow_of, inventory_proofs, pages_of, reconciled
 from proofsweep.operations.operation import Operator
+from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import TABLES
+from proofsweep.verify.repair import end_dead_legs
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..ended_operations import leave_operation, operation_named
 from ..scripted_service import Scripted, ScriptedService
 
 ISSUED = datetime(2026, 11, 1, tzinfo=UTC)
@@ -134,3 +138,21 @@ def test_half_an_inventory_is_not_left(
         inventory_proofs(replace(operator, bounds=Bounds(max_calls=most_calls)))
 
     assert len(operator.results.table("proofs", operator.results.all_parts("proofs"))) == 0
+
+
+def test_a_killed_inventory_is_not_the_last_one(results: Results) -> None:
+    """What it had written is in the table; the view has the last one that came to its end, of each environment."""
+    rows: list[Row] = [{"proof_id": proof_id, "state": "matched", "files": 1} for proof_id in "abc"]
+    whole, killed = (operation_named(f"2026112{day}T010000Z_000aa") for day in (0, 1))
+    elsewhere = operation_named("20261119T010000Z_000aa", environment="production")
+    leave_operation(results, whole, rows={"proofs": rows})
+    leave_operation(results, elsewhere, rows={"proofs": rows[:2]})
+    leave_operation(results, killed, rows={"proofs": rows[:1]}, is_killed=True)
+    end_dead_legs(results, utc_now)
+
+    with opened(results, "all") as store:
+        counts = store.execute("SELECT operation_id, count(*) FROM inventory GROUP BY ALL").fetchall()
+        every = store.execute("SELECT DISTINCT operation_id FROM proofs").fetchall()
+
+    assert sorted(counts) == [(elsewhere.operation_id, 2), (whole.operation_id, 3)]
+    assert (killed.operation_id,) in every
