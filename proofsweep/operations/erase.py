@@ -49,6 +49,7 @@ class ErasureReport:
     rows: list[Row] = field(default_factory=list)  # of `erasures`, of the proofs that were asked for
     known: int = 0  # proofs that earlier commands were told are gone
     not_asked: int = 0  # proofs that were not asked for, and are not known to be gone
+    unkept: Row | None = None  # the last row, if it could not be written before the work ended
     stopped: RunMustStop | None = None  # why not all were asked for
 
     @property
@@ -66,6 +67,10 @@ class ErasureReport:
             yield f"  failed: {row['proof_id']} · {row['reason']} · {row['request_id'] or 'no request ID'}"
         if len(self.failed) > _MOST_NAMED:
             yield f"  and {len(self.failed) - _MOST_NAMED:,} more in the table `erasures`"
+        if (unkept := self.unkept) is not None:
+            when = "" if unkept["erased_at"] is None else f" at {unkept['erased_at']}"
+            answer = f"{unkept['proof_id']} · {unkept['outcome']}{when} · {unkept['request_id'] or 'no request ID'}"
+            yield f"Keep this answer, which the table `erasures` may lack: {answer}"
         if self.failed or self.not_asked:
             yield "Run the same command again: it asks for no proof that is known to be gone."
 
@@ -93,9 +98,11 @@ def erase_proofs(
             for proof_id in left:
                 row = _erased(work, proof_id)
                 work.add(row)
-                work.trail.flush()
                 report.rows.append(row)
                 report.not_asked -= 1
+                report.unkept = row
+                work.keep()
+                report.unkept = None
                 told(row)
     except RunMustStop as stop:
         report.stopped = stop

@@ -5,7 +5,7 @@ Legs of processes that are gone are ended first. Each kind finds by itself what 
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -18,7 +18,7 @@ from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, 
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Bounds, Operation, OperationKind
-from proofsweep.store.journal import Journal
+from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
@@ -96,6 +96,16 @@ class OperationLeg:
         for row in rows:
             self.trail.journal.add(own | row, [])
 
+    def keep(self) -> None:
+        """Make durable what was added; RunMustStop if the store fails for so long that the leg ends."""
+        while True:
+            try:
+                self.trail.flush()
+            except ResultsError:
+                self.service.stop.rest(FLUSH_SECONDS)  # the heartbeat writes too, and knows for how long it failed
+            else:
+                return
+
     def give_up(self, failed: CallFailed) -> None:
         why = f"The service fails for everything: {failed.message}"
         self.service.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
@@ -167,11 +177,15 @@ class Operator:
             ended_by = EndedBy.CANCELLED
             raise
         finally:  # (5)
-            # What went wrong before is what a person must know; a leg that cannot be settled is ended by the next one.
-            with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
+            try:
                 work.trail.flush()
                 with background_thread("heartbeat", heartbeat.send_heartbeats):
                     settle_leg(parts, ended_by, {"finished_at": service.clock()}, why=why)
+            except ResultsError as error:
+                # What went wrong before is what a person must know. The next operation ends a leg that is not settled.
+                if ended_by is EndedBy.COMPLETE:
+                    unkept = f"The work is done, and its records cannot be completed now: {error.message}"
+                    raise RunMustStop(unkept, ended_by=EndedBy.BREAKER) from error
 
 
 def active_legs(results: Results, kind: OperationKind) -> dict[str, RunIsActive]:

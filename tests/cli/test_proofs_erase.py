@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
-from ..worlds.command_world import rows_in
+from ..worlds.command_world import fill, mounted_disk, rows_in
+from ..worlds.waiting import wait_for
 from .conftest import Command
 
 
@@ -97,3 +99,38 @@ def test_a_proof_that_fails_is_exit_4(proofsweep: Command, running: sandbox.Runn
     assert done.returncode == 4
     assert f"failed: {issued[0]} · http_404" in done.stdout
     assert "2 erased" in done.stdout
+
+
+def test_a_disk_that_fills_is_exit_8_with_the_report(
+    proofsweep: Command,
+    running: sandbox.Running,
+    issued: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of what was erased every answer is written or shown; the same command goes on when there is room."""
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "1")
+    erase = ("proofs", "erase", *issued, "--yes-erase", "3", "--results", tmp_path / "disk")
+    running.operator.add_fault("erase", "slow", seconds=1.5)
+    with mounted_disk(tmp_path / "disk") as disk:
+
+        def fill_after_the_first() -> None:
+            wait_for(lambda: any(disk.rglob("erasures-*.arrow")))
+            fill(disk / "filler")
+
+        filling = Thread(target=fill_after_the_first)
+        filling.start()
+        try:
+            stopped = proofsweep(*erase)
+        finally:
+            running.operator.clear_faults()
+            filling.join()
+        (disk / "filler").unlink()
+        done = proofsweep(*erase)
+        rows = rows_in(disk, "erasures")
+
+    assert (stopped.returncode, done.returncode) == (8, 0)
+    assert stopped.stdout.startswith("2 erased, 0 already erased or never there, 0 failed, 0 known to be gone, 1 not")
+    assert f"Keep this answer, which the table `erasures` may lack: {issued[1]} · erased at " in stopped.stdout
+    assert "No space left on device" in stopped.stderr
+    assert {row["proof_id"] for row in rows} == {*issued}

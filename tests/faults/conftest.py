@@ -1,7 +1,6 @@
 """A foreign service and a Prefect server for all tests here; each test has a catalog and a folder of its own."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,6 @@ from ..servers.foreign_service import KEY, ForeignService
 from ..worlds.bucket_world import export_bucket
 from ..worlds.command_world import export_settings, mounted_disk
 from ..worlds.foreign_world import ForeignWorld
-
-
-def fill(filler: Path) -> None:
-    """Fill the disk of a file."""
-    with filler.open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(bytes(4096))
 
 
 @pytest.fixture

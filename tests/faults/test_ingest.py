@@ -17,11 +17,10 @@ from pathlib import Path
 import pytest
 
 from ..servers.alert_receivers import Webhook
-from ..worlds.command_world import export_settings, wav_of
+from ..worlds.command_world import export_settings, fill, wav_of
 from ..worlds.ddex_messages import Sending, Track, batch_manifest, sent
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
-from .conftest import fill
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "6"))
 IS_SOAK = "PROOFSWEEP_SOAK_KILLS" in os.environ

@@ -14,9 +14,8 @@ import pytest
 from ..servers.buckets import S3Server
 from ..servers.foreign_service import Answer
 from ..servers.interruptible_proxy import InterruptibleProxy
-from ..worlds.command_world import export_settings
+from ..worlds.command_world import export_settings, fill
 from ..worlds.foreign_world import ForeignWorld
-from .conftest import fill
 
 ROWS = 120
 VERDICTS = ["valid", "tampered"] * (ROWS // 2)

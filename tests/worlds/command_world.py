@@ -9,7 +9,7 @@ import sys
 import time
 import wave
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -123,6 +123,13 @@ def mount_dead_share(place: Path) -> None:
 
 def unmount(place: Path) -> None:
     subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fill(filler: Path) -> None:
+    """Fill the disk of a file."""
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 def said(*arguments: str) -> str:

@@ -123,19 +123,77 @@ def test_an_answer_that_is_no_receipt_is_kept_and_fails(
     assert (row["outcome"], row["reason"]) == (outcome, reason)
 
 
-def test_a_full_disk_ends_it_before_the_next_proof(
-    eraser: Eraser, service: ErasingService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What could not be written is not repeated for others."""
-
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    service.on_call = lambda _call: monkeypatch.setattr(os, "fsync", fails)
+    monkeypatch.setattr(os, "fsync", fails)
 
-    with pytest.raises(ResultsError, match="No space left"):
-        eraser.erase("p1", "p2")
 
+def test_a_disk_that_fills_ends_it_before_the_next_proof(
+    eraser: Eraser, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report says what was done, and has the answer that could not be written: the service says it once."""
+    calls: list[Call] = []
+
+    def on_call(call: Call) -> None:
+        calls.append(call)
+        if len(calls) == 2:
+            full_disk(monkeypatch)
+
+    service.on_call = on_call
+
+    report = eraser.erase("p1", "p2", "p3")
+
+    assert calls == [Call.ERASE] * 2
+    assert report.stopped is not None
+    assert (report.stopped.ended_by, "No space left on device" in report.stopped.message) == ("breaker", True)
+    assert [row["outcome"] for row in report.rows] == ["erased", "erased"]
+    lines = list(report.lines())
+    assert lines[0] == "2 erased, 0 already erased or never there, 0 failed, 0 known to be gone, 1 not asked for."
+    kept = "Keep this answer, which the table `erasures` may lack: p2 · erased at 2026-11-20 12:00:00+00:00 · id-2"
+    assert kept in lines
+    assert [row["proof_id"] for row in eraser.told] == ["p1"]
+
+
+def test_a_disk_that_has_room_again_lets_it_go_on(
+    eraser: Eraser, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for room as a run does, so that no answer is lost."""
+    sync, tries = os.fsync, iter(range(3))
+
+    def fails(file: int) -> None:
+        if service.calls and next(tries, None) is not None:
+            raise OSError(28, "No space left on device")
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", fails)
+
+    report = eraser.erase("p1", "p2")
+
+    assert (report.stopped, report.unkept, len(eraser.rows())) == (None, None, 2)
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_the_report(
+    eraser: Eraser, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every answer is in the journal; only the receipt of the leg is lacking."""
+    told = eraser.told
+
+    class Told(list[Row]):
+        def append(self, row: Row) -> None:
+            told.append(row)
+            full_disk(monkeypatch)
+
+    eraser.told = Told()
+
+    report = eraser.erase("p1")
+
+    assert (len(report.rows), report.unkept) == (1, None)
+    assert report.stopped is not None
+    assert report.stopped.message.startswith("The work is done, and its records cannot be completed now: ")
+    monkeypatch.undo()
+    assert eraser.erase("p1").known == 1
     assert service.calls == [Call.ERASE]
 
 
