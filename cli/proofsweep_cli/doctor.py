@@ -12,7 +12,7 @@ from proofsweep.domain.errors import ProofsweepError, ResultsError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected, Verdict
 from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
-from proofsweep.operations.rotate import unfinished_rotation
+from proofsweep.operations.rotate import rotation_left
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep_cli.command import CommandRequest, with_request
@@ -66,7 +66,7 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
     if not any(finding.about == "key" and not finding.code for finding in key):
         return
     with suppress(ProofsweepError):  # the findings about the store and the key say why
-        if (said := unfinished_rotation(app.results, app.service.key_fingerprint)) is not None:
+        if (said := rotation_left(app.results, app.service.key_fingerprint)) is not None:
             yield Finding("rotation", said, ExitCode.FAILED)
     service = _finding_about("service", lambda: _check_service(app.service))
     yield service

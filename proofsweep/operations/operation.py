@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from types import MappingProxyType
 from typing import TypeVar
 
 from proofsweep.client.client import Partner
@@ -148,13 +149,17 @@ class Operator:
             yield work  # (4)
 
     @contextmanager
-    def leg_of(self, operation: Operation) -> Iterator[OperationLeg]:
-        """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
+    def leg_of(
+        self, operation: Operation, facts: Mapping[str, object] = MappingProxyType({})
+    ) -> Iterator[OperationLeg]:
+        """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one.
+
+        The log has the `facts` of the leg as long as it is there.
+        """
         service = self.service
-        facts: Row = {"key_fingerprint": service.key_fingerprint}
         self.results.write_plan(operation)  # (2)
         end_dead_legs(self.results, utc_now, operation)
-        held = Legs(self.results, operation).begin(facts)  # (3)
+        held = Legs(self.results, operation).begin({"key_fingerprint": service.key_fingerprint, **facts})  # (3)
         work = OperationLeg(self, operation, held)
         parts = LegParts(self.results, operation, held.number, work.trail.journal)
         heartbeat = Heartbeat(

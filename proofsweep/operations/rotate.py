@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -35,7 +36,7 @@ from proofsweep.domain.errors import (
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.models import RotatedKeyResponse
 from proofsweep.domain.runs import OperationKind, Rotation, RotationIntent
-from proofsweep.domain.text import minute_of
+from proofsweep.domain.text import minute_of, printable
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.operation import OperationLeg, Operator, active_legs
 from proofsweep.store import layout
@@ -56,6 +57,7 @@ _NOT_KNOWN = (
     "rotation again, and never for a second one. The old key works on."
 )
 
+_LOCATION = "location"  # where the new key goes, as the log has it of a leg
 _Answer = tuple[RotatedKeyResponse, AnswerHeaders, datetime]  # and when it was asked for
 TryKey = Callable[[SecretStr, Callable[[Exchange], None]], object]
 """Makes one call with a key, and records it."""
@@ -88,8 +90,9 @@ class Rotated:
 def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rotated:
     """Rotate the key that is in use, or go on with a rotation of it that was begun; not within 72 hours of one.
 
-    ConfigError or ResultsError if nothing was asked. RotationUnfinished if the same command goes on later.
-    CallFailed or RunMustStop if the service does not rotate the key; the old one is in its place.
+    ConfigError or ResultsError if nothing was asked. RotationUnfinished if the same command goes on later, or if a
+    person must bring the new key here. CallFailed or RunMustStop if the service does not rotate the key; the old one is
+    in its place.
     """
     results, key, now = operator.results, operator.service.key.current, operator.service.clock()
     active = active_legs(results, OperationKind.ROTATION)
@@ -97,13 +100,13 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
         raise active[operator.environment]
     made_by = next((each for each in recorded_rotations(results) if each.new_key_fingerprint == fingerprint(key)), None)
     if made_by is not None and now < made_by.old_key_ends_at:
-        begun = begun_rotation(results.store, made_by.key_fingerprint)
-        return Rotated(made_by, str(key_store.path) if begun is None else begun.location, was_done=True)
+        where = str(key_store.path) if key_store.current() == key else _place_of(results, made_by.operation_id)
+        return Rotated(made_by, where, was_done=True)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
     if (recorded := _row_of(intent, results)) is not None and is_complete(results, intent.operation_id):
-        return Rotated(recorded, intent.location, was_done=True)
-    with operator.leg_of(intent.operation) as work:
+        return _done_before(operator, key_store, recorded, intent)
+    with operator.leg_of(intent.operation, {_LOCATION: str(key_store.path)}) as work:
         recorded = _row_of(intent, results)  # another command may have made it before this one had the lease
         answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
         new_key = answer[0].api_key
@@ -113,6 +116,40 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
         _promote(operator, key_store, new_key)  # (6)
     operator.service.key.renew(key)  # after (7)
     return Rotated(recorded, str(key_store.path))
+
+
+def _done_before(operator: Operator, key_store: KeyStore, rotation: Rotation, intent: RotationIntent) -> Rotated:
+    """Return where this machine has the new key of a rotation of the key in use; RotationUnfinished if it has not.
+
+    Another machine, or a command with another file for the new key, may have done the rotation.
+    """
+    waiting = key_store.waiting()
+    if waiting is not None and fingerprint(waiting) == rotation.new_key_fingerprint:  # another one went on with it
+        _promote(operator, key_store, waiting)
+    for place in (key_store, KeyStore(Path(intent.location))):
+        new_key = place.current()
+        if new_key is not None and fingerprint(new_key) == rotation.new_key_fingerprint:
+            return Rotated(rotation, str(place.path), was_done=True)
+    raise RotationUnfinished(f"Nothing was rotated: {_left_to_do(operator.results, rotation)}")
+
+
+def _left_to_do(results: Results, rotation: Rotation) -> str:
+    """Return what a person must do about a key that is in use here, and was rotated."""
+    when, ends = (minute_of(each.astimezone(UTC)) for each in (rotation.answered_at, rotation.old_key_ends_at))
+    place = _place_of(results, rotation.operation_id)
+    return (
+        f"the key that is in use here was rotated at {when}, and ends at {ends}. The new key is in {place}: put it "
+        "into the place of the old one"
+    )
+
+
+def _place_of(results: Results, operation_id: str) -> str:
+    """Return where a rotation has put its new key: the file, and the machine."""
+    record = results.log.runs().operations.get(operation_id)
+    began = [] if record is None else record.begun
+    return (
+        printable(f"{began[-1].holder.facts.get(_LOCATION)} on {began[-1].holder.host}") if began else "another place"
+    )
 
 
 def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> RotationIntent:
@@ -249,10 +286,13 @@ def _row_of(intent: RotationIntent, results: Results) -> Rotation | None:
     return next((each for each in recorded_rotations(results) if each.operation_id == intent.operation_id), None)
 
 
-def unfinished_rotation(results: Results, key_fingerprint: str) -> str | None:
-    """Return which rotation of the key in use was not finished; None if there is none."""
+def rotation_left(results: Results, key_fingerprint: str) -> str | None:
+    """Return what is left to do about a rotation of the key in use; None if it was not rotated."""
     begun = begun_rotation(results.store, key_fingerprint)
-    if begun is None or is_complete(results, begun.operation_id):
+    if begun is None:
         return None
+    rotation = _row_of(begun, results)
+    if rotation is not None and is_complete(results, begun.operation_id):
+        return _left_to_do(results, rotation)
     began = minute_of(begun.started_at)
     return f"a rotation of this key began at {began} and was not finished: run `proofsweep keys rotate` again"

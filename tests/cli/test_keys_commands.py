@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
@@ -52,6 +53,20 @@ def test_a_key_that_was_rotated_elsewhere_is_one_line(proofsweep: Command, key_f
     assert "Status 409" in done.stderr
     assert "rotated before, perhaps elsewhere" in done.stderr
     assert len([line for line in done.stderr.splitlines() if "New results store" not in line]) == 1
+
+
+def test_a_machine_that_has_the_old_key_still_is_told_where_the_new_one_is(proofsweep: Command, key_file: Path) -> None:
+    """By the same command and by `doctor`; both shared the results store, and the file has one name on both."""
+    old = key_file.read_text()
+    proofsweep("keys", "rotate", "--yes")
+    key_file.write_text(old)
+
+    done, doctor = proofsweep("keys", "rotate", "--yes"), proofsweep("doctor")
+
+    assert (done.returncode, doctor.returncode) == (4, 4)
+    for said in (done.stderr, doctor.stdout):
+        assert f"The new key is in {key_file} on {gethostname()}: put it into the place of the old one" in said
+    assert key_file.read_text() == old
 
 
 def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(

@@ -2,8 +2,10 @@
 
 import os
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 from pydantic import SecretStr
@@ -20,9 +22,11 @@ from proofsweep.domain.errors import (
     RunMustStop,
 )
 from proofsweep.domain.exchanges import Call, Failure
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.operation import OperationLeg, Operator
+from proofsweep.operations.rotate import rotation_left
 
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -120,6 +124,43 @@ def test_a_repeat_with_another_place_for_the_key_names_the_place_where_it_is(her
 
     assert (here.key_file.read_text(), (here.folder / "next").read_text()) == (f"{OLD}\n", "pk_new_1\n")
     assert {(each.was_done, each.location) for each in (repeated, elsewhere)} == {(True, str(here.folder / "next"))}
+
+
+def test_another_machine_that_has_the_old_key_still_says_where_the_new_one_is(here: Installation) -> None:
+    """Its own file has the same name, and holds the old key: the command fails there until somebody puts it in."""
+    here.rotate()
+    here.key_file.write_text(f"{OLD}\n")  # as the other machine has it
+
+    left = rotation_left(here.results, fingerprint(SecretStr(OLD)))
+    with pytest.raises(RotationUnfinished) as said:
+        here.rotate()
+    here.key_file.write_text("pk_new_1\n")
+
+    assert left is not None
+    assert said.value.message == f"Nothing was rotated: {left}"
+    assert left == (
+        "the key that is in use here was rotated at 2026-11-20 12:00 UTC, and ends at 2026-11-23 12:00 UTC. The new "
+        f"key is in {here.key_file} on {gethostname()}: put it into the place of the old one"
+    )
+    assert (here.rotate().was_done, here.service.minted) == (True, ["pk_new_1"])
+    assert rotation_left(here.results, fingerprint(SecretStr("pk_new_1"))) is None
+
+
+def test_a_rotation_that_another_machine_went_on_with_puts_the_key_that_waits_into_its_place(
+    here: Installation,
+) -> None:
+    """This machine had kept it, and was killed before it tried it."""
+    here.service.refused_trials = 99
+    with pytest.raises(RotationUnfinished):
+        here.rotate()
+    here.service.refused_trials = 0
+    other = replace(here, new_key_file=here.folder / "of another machine")
+
+    other.rotate()
+    done = here.rotate()
+
+    assert (done.was_done, done.location, here.key_file.read_text()) == (True, str(here.key_file), "pk_new_1\n")
+    assert here.service.minted == ["pk_new_1"]
 
 
 def _a_month_after_an_attempt_in_vain(here: Installation) -> None:
@@ -333,10 +374,10 @@ def test_a_command_that_slept_while_another_one_finished_records_nothing_twice(
     """It slept right before it took the lease."""
     second, leg_of = here.command(), Operator.leg_of
 
-    def leg_of_late(operator: Operator, operation: Operation) -> AbstractContextManager[OperationLeg]:
+    def leg_of_late(operator: Operator, operation: Operation, facts: Row) -> AbstractContextManager[OperationLeg]:
         monkeypatch.undo()
         here.command()()
-        return leg_of(operator, operation)
+        return leg_of(operator, operation, facts)
 
     monkeypatch.setattr(Operator, "leg_of", leg_of_late)
 
