@@ -16,11 +16,11 @@ from proofsweep.client.keys import KeySource, fingerprint, key_source
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
+from proofsweep.config.notices import say
 from proofsweep.config.proxies import Proxies
-from proofsweep.config.sections import ANYWHERE
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, ResultsError, RunMustStop
+from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import Store, open_store, probe
@@ -164,21 +164,6 @@ class App:
 
         return open_catalog(location, self.settings.catalog)
 
-    def has_changed(self, plan: Plan) -> bool:
-        """Whether a catalog is not what it was when a run was planned; one that is gone has changed too.
-
-        Of an ingest pass, each file is compared with its plan when it is read.
-        """
-        from proofsweep.sources.open_catalog import open_catalog
-
-        if plan.catalog_kind == INGEST:
-            return False
-        as_planned = self.settings.catalog.model_copy(update={"root": plan.catalog_root or ANYWHERE})
-        try:
-            return open_catalog(plan.catalog, as_planned, is_checked=False).digest() != plan.catalog_digest
-        except CatalogError:
-            return True
-
     def away_is_outage(self) -> "AbstractContextManager[None]":
         """Raise RunMustStop if a catalog that was verified before is away, NothingDue if passes have emptied it."""
         from proofsweep.ingest.catalogs_away import away_is_outage
@@ -204,7 +189,7 @@ class App:
         """Plan a run of a catalog or of chosen rows, and write it if it can be begun; else nothing was written.
 
         It has as many partitions as are given, or set. RunIsActive if a run of the catalog is worked on, NothingDue if
-        no row is due, which is recorded: then all is well without a run.
+        no row is due, which is recorded and may end what was told: then all is well without a run.
         """
         from proofsweep.ingest.catalogs_away import emptied_is_quiet
 
@@ -213,8 +198,11 @@ class App:
         try:
             with emptied_is_quiet(lambda: self.results, self.environment):
                 return self.plan_listed(rows, selection, partitions=partitions)
-        except NothingDue:
-            self.alert_facts.record_idle(rows.location)
+        except NothingDue as nothing:
+            if apart_from is None:  # else the run that went on before tells how it is
+                over = self.alert_facts.end_of_idle(rows.location, is_whole=not nothing.unmet)
+                for line in self.tell(over):
+                    say(line)
             raise
 
     def plan_listed(
@@ -454,9 +442,17 @@ class App:
     @property
     def alert_facts(self) -> "AlertFacts":
         from proofsweep.alerts.facts import AlertFacts
+        from proofsweep.alerts.monitor import is_well
 
         settings = self.settings
-        return AlertFacts(results=self.results, service=settings.service, settings=settings.alerts, clock=utc_now)
+        return AlertFacts(
+            results=self.results,
+            service=settings.service,
+            catalogs=settings.catalog,
+            settings=settings.alerts,
+            clock=utc_now,
+            is_well=partial(is_well, self.keyless_service),
+        )
 
     def alert_check(self, catalogs: Sequence[str]) -> "Check":
         from proofsweep.alerts.monitor import Check

@@ -16,8 +16,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from proofsweep.config.locations import path_here
 from proofsweep.config.notices import say
 from proofsweep.domain.errors import NothingDue, RunMustStop
+from proofsweep.domain.items import utf8_text
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import Screen, console, print_json
 
@@ -164,7 +166,7 @@ class _Waiting(logging.Handler):
 
 
 @contextmanager
-def stop_told(app: "App", flow: str = "verify-catalog") -> Iterator[None]:
+def stop_told(app: "App", catalog: str, flow: str = "verify-catalog") -> Iterator[None]:
     """Tell somebody of a stop that no flow can tell: it comes before the leg, and counts as one of this flow."""
     from proofsweep.alerts.rules import state_of_ending  # noqa: PLC0415 - a light command tells nobody
 
@@ -173,7 +175,8 @@ def stop_told(app: "App", flow: str = "verify-catalog") -> Iterator[None]:
             yield
     except RunMustStop as stop:
         state = state_of_ending(stop.ended_by)
-        end = app.alert_facts.end_of_flow(flow, state, stop.message, away=stop.catalog)
+        location = stop.catalog or utf8_text(path_here(catalog))
+        end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, is_away=stop.catalog is not None)
         for line in app.tell(end):
             say(line)
         raise

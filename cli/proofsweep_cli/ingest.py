@@ -52,7 +52,7 @@ def ingest(
     bounds = app.bounds(max_calls=max_calls, until=until)
     print_bounds(request.out, bounds, utc_now())
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
-    with _interrupted_by_signals(), stop_told(app, _FLOW), watching as watched, PrefectApi() as prefect:
+    with _interrupted_by_signals(), stop_told(app, folder, _FLOW), watching as watched, PrefectApi() as prefect:
         app.require_runner = prefect.require
         if not watch:
             code, _ = _one_pass(request, watched, bounds, prefect, goes_on=False)
@@ -70,7 +70,7 @@ def _pass_of_many(
 ) -> tuple[ExitCode, bool]:
     """Make a pass of `--watch`; what may be over at the next one, such as a share that is away, ends only this one."""
     try:
-        with stop_told(request.app, _FLOW), _stopped_without_prefect():
+        with stop_told(request.app, watched.path, _FLOW), _stopped_without_prefect():
             return _one_pass(request, watched, bounds, prefect, goes_on=True)
     except RunMustStop as stop:
         say(stop.message)

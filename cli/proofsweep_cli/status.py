@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import RunIsActive, UsageError
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.text import counted, minute_of
@@ -111,14 +110,12 @@ def stop(
 def _retire(request: CommandRequest, catalog: str) -> int:
     """Retire a catalog; a process that works on it is asked first, by a person."""
     app = request.app
-    location = catalog if "://" in catalog else path_here(catalog)
     runs = app.results.log.runs()
-    named = next((each for each in (catalog, location) if runs.plans(app.environment, each)), catalog)
-    own = {plan.run_id for plan in runs.plans(app.environment, named)}
+    own = {plan.run_id for plan in runs.plans(app.environment, catalog)}
     for leg in legs_of_store(app.results, runs):
         if leg.run_id in own and leg.is_alive:
             raise RunIsActive(f"{where_line(leg)}; stop it first: {request.command('stop', leg.run_id)}")
-    plans = app.results.log.retire(app.environment, named, datetime.now(UTC))
+    plans = app.results.log.retire(app.environment, catalog, datetime.now(UTC))
     counts = f"with {counted(len(plans), 'run')}, and counts no more; its rows stay"
     facts = {"catalog": plans[0].catalog, "environment": app.environment, "runs": [plan.run_id for plan in plans]}
     request.answer({"retired": facts}, [f"{plans[0].catalog} is retired ({app.environment}) {counts}"])

@@ -65,7 +65,7 @@ def verify(
         newer_than=newer_than,
         only=options.words_in(only),
     )
-    with stop_told(app):
+    with stop_told(app, catalog):
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
         print_lists_beside(request, app.catalog(catalog))
@@ -73,7 +73,7 @@ def verify(
 
     def planned(rest: Bounds) -> Plan:
         # After another run, the end of the quota is nobody's business: its leg has told all.
-        told = stop_told(app) if unfinished is None else app.away_is_outage()
+        told = stop_told(app, catalog) if unfinished is None else app.away_is_outage()
         done = app.rows_of_resumed(unfinished, selection)
         with request.out.status("reading the catalog and asking the service …"), told:
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
@@ -168,7 +168,7 @@ def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> No
     out, app = request.out, request.app
     rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} to do"
     out.line(f"Run {run.plan.run_id} is unfinished and goes on: {rows}")
-    with out.status("asking the service …"), stop_told(app):
+    with out.status("asking the service …"), stop_told(app, run.plan.catalog):
         app.service.awaited(bounds.reserve)
-    if app.has_changed(run.plan):
+    if app.planner.has_changed(run.plan):
         out.print("The catalog has changed since it was planned; this run follows its plan.")

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from prefect.client.schemas.objects import State
@@ -11,8 +11,10 @@ from prefect.runtime import flow_run
 from proofsweep.app import App
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.load import load_settings
+from proofsweep.config.locations import path_here
 from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
+from proofsweep.domain.items import utf8_text
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
@@ -58,4 +60,17 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
 
 def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
     name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
-    tell_alerts(app, app.alert_facts.end_of_flow(name, state, message, away=away))
+    catalog = away or _catalog_of_flow(app)
+    tell_alerts(app, app.alert_facts.end_of_flow(name, state, message, catalog=catalog, is_away=away is not None))
+
+
+def _catalog_of_flow(app: App) -> str | None:
+    """Return the location of the catalog or folder that the flow run is of, by its parameters; None if it has none."""
+    given = flow_run.parameters
+    location = given.get("catalog") or given.get("folder")
+    with suppress(ProofsweepError):  # the flow run says what is wrong with them
+        if location:
+            return utf8_text(path_here(location))
+        if given.get("run_id"):
+            return app.results.plan(given["run_id"]).catalog
+    return None

@@ -3,12 +3,22 @@
 import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import EVENTS, About, Alert, AlertKind, alerts_of_probes, made_alert, quota_low, quoted
+from proofsweep.alerts.rules import (
+    EVENTS,
+    About,
+    Alert,
+    AlertKind,
+    alerts_of_probes,
+    cause_of,
+    made_alert,
+    quota_low,
+    quoted,
+)
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
 from proofsweep.domain.endings import EndedBy
@@ -23,6 +33,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.operations import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
 from proofsweep.verify.resume import resumable_since
+from proofsweep.verify.service import Service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +63,13 @@ def probe_service(partner: Partner) -> ProbeBatch:
     return ProbeBatch(
         probes=[probe_row(each, health if each.call is Call.HEALTH else None) for each in seen], usage=usage
     )
+
+
+def is_well(open_service: Callable[[], AbstractContextManager[Service]]) -> bool:
+    """Ask once whether the service is well, without a key."""
+    with suppress(ProofsweepError), open_service() as service:
+        return service.partner.with_attempts(1).health().ok is not False
+    return False
 
 
 @contextmanager
@@ -100,16 +118,22 @@ class Check:
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        named: list[str | None] = [utf8_text(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
+        named: list[str | None] = [self._meant(name) for name in self.catalogs]
         key_in_use = None
         with suppress(ProofsweepError):  # the call for the usage says it
             key_in_use = self.key_in_use()
-        found = [*self.facts.key_alerts(key_in_use), *self._of_quota()]
+        of_quota, over = self._of_quota()
+        found = [*self.facts.key_alerts(key_in_use), *of_quota]
         for location in named or [None]:
             found += [*self.facts.no_success(location), *self._of_killed_runs(location)]
-        return found, []
+        return found, over
 
-    def _of_quota(self) -> Sequence[Alert]:
+    def _meant(self, catalog: str) -> str:
+        """Return the name of a catalog that is known by it, or the location of any other."""
+        is_name = any(run.plan.identity == catalog for run in self.facts.runs())
+        return catalog if is_name else utf8_text(path_of(catalog, self.folder)).rstrip("/")
+
+    def _of_quota(self) -> tuple[Sequence[Alert], Sequence[str]]:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
         facts = self.facts
         try:
@@ -117,12 +141,14 @@ class Check:
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
                 title, line = EVENTS[AlertKind.KEY_REFUSED].title, f"A check of the quota said: {quoted(error.message)}"
-                return [made_alert(AlertKind.KEY_REFUSED, About(environment=facts.environment), title, [line])]
+                about = About(environment=facts.environment)
+                return [made_alert(AlertKind.KEY_REFUSED, about, title, [line])], []
             self.skipped.append(f"The quota was not checked: {error.message}")
-            return []
+            return [], []
         limit = said.rate_limit or usage.plan.quota_limit
         about, now = About(environment=facts.environment), facts.clock()
-        return quota_low(about, said.rate_remaining, limit, said.rate_reset, now)
+        works = cause_of(AlertKind.KEY_REFUSED, facts.environment)
+        return quota_low(about, said.rate_remaining, limit, said.rate_reset, now), [works]
 
     def _of_killed_runs(self, location: str | None) -> Iterator[Alert]:
         """Tell of the newest run of each catalog, as long as the next one of the schedule would resume it."""

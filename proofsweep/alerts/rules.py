@@ -130,7 +130,8 @@ def shortened(lines: list[str]) -> list[str]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     environment: str
-    catalog: str | None = None
+    catalog: str | None = None  # a catalog or a watched folder, by its location
+    identity: str | None = None  # what stands for it in causes, as in the plans of its runs; None for the location
     machine: str | None = None  # that worked on it, or found it
     rows: int | None = None  # that are at risk
     results_url: str | None = None
@@ -163,10 +164,10 @@ TEST_ALERT = Alert(
 )
 
 
-_WHOLE = {COMPLETED, "SomeFailed", "AllFailed"}
-"""States in which no work remains: then other ends of the same work are over."""
 KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, EndedBy.QUOTA))
 """States whose cause is the key's: it stops the runs of all catalogs, and is told once for them together."""
+_OF_ROWS = {"SomeFailed", "AllFailed"}
+"""States in which a run came to its end, and rows of it failed: another cause than a flow that could not work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,37 +180,47 @@ class FlowEnd:
 
     @property
     def subject(self) -> str:
-        return self.about.catalog or self.flow
+        """The catalog or folder that has the cause; the flow itself if it has none, as an operation."""
+        return self.about.identity or self.about.catalog or self.flow
 
 
 def alerts_of_end(end: FlowEnd) -> list[Alert]:
-    """Return what must be told of an end: nothing, or one message."""
+    """Return what must be told of an end: nothing, or one message.
+
+    Its cause is the kind with the environment and the catalog or folder, whichever flow or command ended so.
+    """
     kind = ALERTED_STATES.get(end.state)
     if kind is None:
         return []
-    of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
+    of_what = "" if end.about.catalog is None else f" of {quoted(end.about.catalog)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
-    cause: tuple[str, ...] = (end.subject, end.state)
-    if end.state == QUOTA_SPENT:
+    cause: tuple[str, ...] = (end.subject,)
+    if end.state in _OF_ROWS:
+        cause = (end.subject, _ROWS)
+    elif end.state == QUOTA_SPENT:
         title, cause = "the quota is spent or reserved", (end.state,)
     elif end.state == KEY_REFUSED:
         cause = ()
     return [made_alert(kind, end.about, title, lines, *cause)]
 
 
-def over_after_end(end: FlowEnd) -> list[str]:
-    """Return the begins of the causes that an end shows to be over.
+_ROWS = "rows"
 
-    Work that was begun ends what kept earlier flow runs from beginning; only whole work ends what is told of itself.
-    Nothing ends a spent quota but time, and only a call that is answered ends a refused key.
-    """
-    is_whole = end.state in _WHOLE
-    if not is_whole and end.subject == end.flow:
-        return []
-    subjects = dict.fromkeys((end.flow, end.subject) if is_whole else (end.flow,))
-    others = [(kind, state) for state, kind in ALERTED_STATES.items() if state != end.state]
-    return [cause_of(kind, end.about.environment, subject, state) for kind, state in others for subject in subjects]
+
+def over_if_it_works(environment: str, subject: str) -> list[str]:
+    """Return the causes that are over when the source and the service of a catalog were seen to work."""
+    return [cause_of(kind, environment, subject) for kind in (AlertKind.OUTAGE, AlertKind.FAILED, AlertKind.CRASHED)]
+
+
+def over_without_rows(environment: str, subject: str) -> list[str]:
+    """Return the causes that are over when no row of a catalog remains."""
+    return [cause_of(AlertKind.ROWS_REMAIN, environment, subject)]
+
+
+def over_without_failures(environment: str, subject: str) -> list[str]:
+    """Return the causes that are over when a pass over all of a catalog left no failed row."""
+    return [cause_of(AlertKind.FAILED, environment, subject, _ROWS)]
 
 
 def sunset_seen(sunset: str | None, about: About) -> list[Alert]:
@@ -238,7 +249,7 @@ def no_success(
     last = "never" if last_success is None else minute_of(last_success)
     of_what = "any catalog" if catalog is None else f"catalog {quoted(catalog)}"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
-    title, cause = f"no successful run for {hours:g} hours", (catalog or "", last)
+    title, cause = f"no successful run for {hours:g} hours", (about.identity or catalog or "", last)
     return [made_alert(AlertKind.NO_SUCCESS, about, title, lines, *cause)]
 
 
@@ -295,7 +306,7 @@ class ProbeFacts:
 
 
 def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[list[Alert], list[str]]:
-    """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
+    """Return the alerts that hold by the last probes, the oldest first, and the causes that are over."""
     about, found, over = About(environment=environment), list[Alert](), list[str]()
     for call in (Call.HEALTH, Call.USAGE):
         its_own = [probe for probe in probes if probe.call == call]

@@ -5,7 +5,7 @@ import logging
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
@@ -27,7 +27,7 @@ _SENDING = timedelta(seconds=60)  # a process that has told nothing of its attem
 _MOST_URL_BYTES = 65_536  # bounds what a wrong path can fill the memory with
 
 Gather = Callable[[], tuple[Sequence[Alert], Sequence[str]]]
-"""Gives the alerts that hold, and the begins of the causes that are over; called only if somebody is to be told."""
+"""Gives the alerts that hold, and the causes that are over; called only if somebody is to be told."""
 
 
 def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather) -> list[str]:
@@ -43,8 +43,30 @@ def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What the store remembers of a cause: who was told of it, or that a process tells it."""
+
+    cause: str
+    at: datetime  # when the first one was told, or when the process began to tell it
+    taken: frozenset[str] = frozenset()  # who was told, by the marks of receivers
+    token: str = field(default_factory=lambda: secrets.token_hex(8))  # no two processes write the same bytes
+
+    def content(self) -> bytes:
+        return json_bytes(asdict(self) | {"at": self.at.isoformat(), "taken": sorted(self.taken)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A cause that this process tells now, to those who were not told before."""
+
+    alert: Alert
+    before: Memory  # with those who were told before
+    claims: Sequence[str] = ()  # the objects that keep other processes from telling it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """Sends each alert that nobody was told of in the last week; the store remembers the causes that were told."""
+    """Sends each alert once in a week to each receiver; the store remembers the causes that were told, and to whom."""
 
     store: Store
     receivers: "Receivers"
@@ -52,62 +74,87 @@ class Notifier:
     page: str | None = None  # of the flow run, at the end of each message
 
     def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> "Delivery":
-        """Forget what is over, by the begins of causes, and send what holds; what nobody took is sent the next time."""
+        """Forget the causes that are over, and send what holds; who missed a message gets it the next time."""
         with suppress(ResultsError):
-            self._forget(tuple(f"{each}\t" for each in over))
+            for cause in over:
+                self.store.delete(name_of(cause))
         alerts = list({alert.cause: alert for alert in hold}.values())
-        mine = [alert for alert in alerts if self._is_begun(alert.cause)]
-        missed = self.receivers.send([alert.with_page(self.page) for alert in mine]) if mine else []
-        untold = [alert.cause for alert, lack in zip(mine, missed, strict=True) if {*lack} == {*self.receivers.names}]
-        sent = [alert.cause for alert in mine if alert.cause not in untold]
-        with suppress(ResultsError):
-            for cause in untold:
-                self.store.delete(_name_of(cause))
-            for cause in sent:
-                self.store.replace(_name_of(cause), self._memory(cause, is_sent=True))
+        attempts = [attempt for alert in alerts if (attempt := self._begun(alert)) is not None]
+        messages = [attempt.alert.with_page(self.page) for attempt in attempts]
+        missed = self.receivers.send(messages, [attempt.before.taken for attempt in attempts]) if attempts else []
+        sent, untold = list[str](), list[str]()
+        for attempt, names in zip(attempts, missed, strict=True):
+            taken = self.receivers.marks - {self.receivers.mark_of(name) for name in names} | attempt.before.taken
+            if taken > attempt.before.taken:
+                sent.append(attempt.alert.cause)
+            elif not taken:
+                untold.append(attempt.alert.cause)
+            with suppress(ResultsError):
+                self._end(attempt, taken)
         return Delivery(alerts, sent, untold, list(dict.fromkeys(chain.from_iterable(missed))))
 
-    def _is_begun(self, cause: str) -> bool:
-        """Write down that this process tells a cause; False if it was told, or another process tells it now.
+    def _begun(self, alert: Alert) -> Attempt | None:
+        """Begin to tell a cause; None if everybody was told, or another process tells it now.
 
-        A store that cannot be written, which may be the cause, silences nobody: then each process tells it.
+        Each attempt is an object that is created once. It is named after what was known before, so of several processes
+        that find the cause at once, also after a week or a kill, one tells it. A store that cannot be written, which
+        may be the cause, silences nobody: then each process tells it.
         """
-        name = _name_of(cause)
+        now = self.clock()
+        before = Memory(cause=alert.cause, at=now)
+        attempt = Attempt(alert=alert, before=before)
         try:
-            if self._holds(name):
-                return False
+            told = read_memory(self.store, name_of(alert.cause))
+            if told is not None and timedelta() <= now - told.at < _TOLD_AGAIN_AFTER:
+                before = told
+            attempt = replace(attempt, before=before)
+            if self.receivers.marks <= before.taken:
+                return None
+            claims = [_name_of_attempt(alert.cause, told)]
+            while (other := read_memory(self.store, claims[-1])) is not None:
+                if timedelta() <= now - other.at < _SENDING:
+                    return None
+                claims.append(_name_of_attempt(alert.cause, other))
+            self.store.create(claims[-1], Memory(cause=alert.cause, at=now).content())
+            if read_memory(self.store, name_of(alert.cause)) != told:  # another process has told it meanwhile
+                self.store.delete(claims[-1])
+                return None
+        except NameTaken:
+            return None
+        except ResultsError:
+            return attempt
+        return replace(attempt, claims=claims)
+
+    def _end(self, attempt: Attempt, taken: frozenset[str]) -> None:
+        """Remember who was told, and then let others tell the rest."""
+        if taken != attempt.before.taken:
+            memory = Memory(cause=attempt.alert.cause, at=attempt.before.at, taken=taken)
+            self.store.replace(name_of(memory.cause), memory.content())
+        for name in reversed(attempt.claims):
             self.store.delete(name)
-            self.store.create(name, self._memory(cause, is_sent=False))
-        except (NameTaken, ResultsError) as error:
-            return isinstance(error, ResultsError)
-        return True
-
-    def _memory(self, cause: str, *, is_sent: bool) -> bytes:
-        own = secrets.token_hex(8)  # so that no two processes write the same bytes
-        return json_bytes({"cause": cause, "at": self.clock().isoformat(), "is_sent": is_sent, "token": own})
-
-    def _holds(self, name: str) -> bool:
-        """Whether a memory counts; one from the future was made by a wrong clock."""
-        cause, at, is_sent = _read(self.store, name)
-        return bool(cause) and timedelta() <= self.clock() - at < (_TOLD_AGAIN_AFTER if is_sent else _SENDING)
-
-    def _forget(self, begins: tuple[str, ...]) -> None:
-        for name in self.store.names(layout.ALERTS_FOLDER) if begins else []:
-            if f"{_read(self.store, name)[0]}\t".startswith(begins):
-                self.store.delete(name)
 
 
-def _name_of(cause: str) -> str:
+def name_of(cause: str) -> str:
     return f"{layout.ALERTS_FOLDER}/{sha256_hex(cause.encode())[:16]}.json"
 
 
-def _read(store: Store, name: str) -> tuple[str, datetime, bool]:
-    """Return a cause, when it was told, and whether that came to its end; an empty cause if it cannot be understood."""
+def _name_of_attempt(cause: str, before: Memory | None) -> str:
+    """Name the attempt that comes after a memory, or after an attempt that came to no end."""
+    after = "first" if before is None else before.token
+    return f"{layout.ALERTS_FOLDER}/{sha256_hex(cause.encode())[:16]}-{sha256_hex(after.encode())[:16]}.json"
+
+
+def read_memory(store: Store, name: str) -> Memory | None:
+    """Read what is remembered; None if nothing is. What cannot be understood is as old as can be."""
+    content = store.read(name)
+    if content is None:
+        return None
     try:
-        found = json.loads(store.read(name) or b"")
-        return found["cause"], datetime.fromisoformat(found["at"]).astimezone(UTC), found["is_sent"]
+        found = json.loads(content)
+        at = datetime.fromisoformat(found["at"]).astimezone(UTC)
+        return Memory(cause=str(found["cause"]), at=at, taken=frozenset(found["taken"]), token=str(found["token"]))
     except (ValueError, TypeError, KeyError):
-        return "", datetime.min.replace(tzinfo=UTC), False
+        return Memory(cause="", at=datetime.min.replace(tzinfo=UTC), token=sha256_hex(content)[:16])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +181,11 @@ class Receivers:
 
     def __init__(self, urls: Mapping[str, SecretStr]) -> None:
         self._urls = urls
+        self._marks: dict[str, str] = {}
+        for name, url in urls.items():
+            mark = _mark_of(url)
+            alike = sum(other.startswith(mark) for other in self._marks.values())
+            self._marks[name] = f"{mark}-{alike}"
 
     @classmethod
     def read(cls, text: str, *, where: str) -> "Receivers":
@@ -149,9 +201,21 @@ class Receivers:
     def names(self) -> Collection[str]:
         return self._urls.keys()
 
-    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
-        """Send alerts at once; for each, name who did not take it in 30 seconds: one that hangs keeps nobody."""
-        got = {name: set[int]() for name in self._urls}
+    @property
+    def marks(self) -> frozenset[str]:
+        """What receivers are remembered by, whichever line of the file they have; no secret can be found by it."""
+        return frozenset(self._marks.values())
+
+    def mark_of(self, name: str) -> str:
+        return self._marks[name]
+
+    def send(self, alerts: Sequence[Alert], told: Sequence[Collection[str]] = ()) -> list[list[str]]:
+        """Send alerts at once; for each, name who did not take it in 30 seconds: one that hangs keeps nobody.
+
+        Those who were `told` of an alert before, by their marks, do not get it.
+        """
+        known = dict(enumerate(told))
+        got = {name: {number for number, marks in known.items() if mark in marks} for name, mark in self._marks.items()}
         threads = [
             Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
             for name, url in self._urls.items()
@@ -170,13 +234,20 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())
     for number, alert in enumerate(alerts):
-        if receiver.notify(
+        if number not in taken and receiver.notify(
             alert.body,
             title=alert.subject,
             notify_type=apprise.NotifyType(alert.severity),
             body_format=apprise.NotifyFormat.TEXT,
         ):
             taken.add(number)
+
+
+def _mark_of(url: SecretStr) -> str:
+    """Return a digest of a URL without its passwords, as apprise shows it, and without its options."""
+    receiver = apprise.Apprise.instantiate(url.get_secret_value())
+    shown = "" if receiver is None else receiver.url(privacy=True)  # type: ignore[no-untyped-call]
+    return sha256_hex(str(shown).partition("?")[0].encode())[:8]
 
 
 def _kind_of(url: SecretStr) -> str:

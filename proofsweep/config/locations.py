@@ -67,6 +67,18 @@ def resolved_location(path: str) -> str:
     return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
 
 
+def identity_of(written: str, name: str | None = None) -> str:
+    """Return what stands for a catalog or a watched folder wherever two are compared: its name, else where it is.
+
+    That is the one spelling of a path as seen from here, or of a bucket URL; words that are no location stay.
+    """
+    if name:
+        return name
+    with suppress(CatalogError):
+        return resolved_location(utf8_text(path_here(written)))
+    return written
+
+
 def path_within(path: str, folder: str) -> str:
     """Return a path relative to a folder, the same on every machine; absolute if it lies outside."""
     plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path

@@ -73,11 +73,14 @@ class EmptyCatalog(CatalogError): ...
 
 
 class NothingDue(EmptyCatalog):
-    """No row of the catalog is due; `skipped` is how many rows it has."""
+    """No row of the catalog is due.
 
-    def __init__(self, message: str, *, skipped: int) -> None:
+    `skipped` is how many rows it has, and `unmet` how many of them do not meet a person's conditions.
+    """
+
+    def __init__(self, message: str, *, skipped: int, unmet: int = 0) -> None:
         super().__init__(message)
-        self.skipped = skipped
+        self.skipped, self.unmet = skipped, unmet
 
 
 class ResultsError(UsageError): ...

@@ -217,6 +217,7 @@ class IngestPass:
         for run_id in [run_id for run_id in self.state.runs if run_id not in in_doubt]:
             yield from self._finished(run_id)  # (2)
             if self.context.is_stopped() or not (self.report.is_whole or self._is_in_doubt(run_id)):
+                self.report.is_whole = False  # the folder was not looked at
                 return
         scan = self._settled_scan()  # (3)
         self.report.rows += self.records.of_answered(scan.answered)  # (4)

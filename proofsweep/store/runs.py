@@ -15,7 +15,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
-from proofsweep.config.locations import resolved_location
+from proofsweep.config.locations import identity_of
 from proofsweep.config.notices import say
 from proofsweep.config.threads import RLock, some_at_once
 from proofsweep.domain.endings import EndedBy
@@ -219,9 +219,18 @@ class Runs:
         """
         plans = [run.plan for run in self.counted_first() if not run.is_superseded]
         if catalog is not None:
-            names = {catalog, resolved_location(catalog)}
-            plans = [plan for plan in plans if plan.identity in names or plan.catalog == catalog]
+            identities = self.identities_of(catalog)
+            plans = [plan for plan in plans if plan.identity in identities]
         return [plan for plan in plans if environment in {None, plan.environment}]
+
+    def identities_of(self, written: str) -> set[str]:
+        """Return the identities of the catalog that a person means: by its name, or by any path that leads to it.
+
+        There are several of one that got its name later. One that is not known has where it is.
+        """
+        meant = {written, identity_of(written)}
+        catalogs = {(run.plan.identity, run.plan.catalog) for run in self.records.values()}
+        return meant | {identity for identity, catalog in catalogs if identity_of(catalog) in meant}
 
     def rivals_of(self, environment: str, identity: str, run_id: str = "") -> list[RunRecord]:
         """Return the other runs of a catalog that have an open leg; of one catalog, one run is worked on at a time."""

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import tee
 
 from proofsweep import __version__
-from proofsweep.config.locations import is_bucket, one_line, resolved_location, url_of
-from proofsweep.config.sections import CatalogSettings, ServiceSettings
+from proofsweep.config.locations import identity_of, is_bucket, one_line, url_of
+from proofsweep.config.sections import ANYWHERE, CatalogSettings, ServiceSettings
 from proofsweep.config.threads import monotonic
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
@@ -25,6 +25,7 @@ from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
+from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
@@ -93,7 +94,20 @@ class Planner:
 
     def identity_of(self, listing: Catalog) -> str:
         """Return what the runs of one catalog have in common: its name in the settings, else where it is."""
-        return self.catalogs.name or resolved_location(listing.location)
+        return identity_of(listing.location, self.catalogs.name)
+
+    def has_changed(self, plan: Plan) -> bool:
+        """Whether a catalog is not what it was when a run was planned; one that is gone has changed too.
+
+        Of an ingest pass, each file is compared with its plan when it is read.
+        """
+        if plan.catalog_kind == INGEST:
+            return False
+        as_planned = self.catalogs.model_copy(update={"root": plan.catalog_root or ANYWHERE})
+        try:
+            return open_catalog(plan.catalog, as_planned, is_checked=False).digest() != plan.catalog_digest
+        except CatalogError:
+            return True
 
     def lists_beside(self, listing: Catalog) -> list[str]:
         """Return other lists of the same files that count, the newest first, if this one was never verified before.
@@ -276,7 +290,9 @@ class DueRows(PartOfCatalog):
             left_out = self.skipped - self.unmet
             is_told = left_out or self._since is not None
             answered = f"; rows whose answer is new enough: {left_out:,}" if is_told else ""
-            raise NothingDue(f"{self.location}: nothing is due{unmet}{answered}", skipped=self.skipped)
+            raise NothingDue(
+                f"{self.location}: nothing is due{unmet}{answered}", skipped=self.skipped, unmet=self.unmet
+            )
 
     def _due(self) -> Iterator[tuple[ManifestRow, WorkItem]]:
         for row, is_met in self._choice.judged(self._whole.rows()):

@@ -13,6 +13,7 @@ FACTS = {
     "request_id": "req-1",
     "catalog": "a.csv",
     "skipped": 3,
+    "unmet": 2,
     "ended_by": "key_refused",
     "quota_reset": datetime(2026, 12, 1, tzinfo=UTC),
 }

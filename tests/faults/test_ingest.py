@@ -11,13 +11,15 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
 
 import pytest
 
 from ..servers.alert_receivers import Webhook
+from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings, fill, wav_of
+from ..worlds.core import retry_files_at_once
 from ..worlds.ddex_messages import Sending, Track, batch_manifest, sent
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
@@ -327,3 +329,46 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     assert told == ["proofsweep: verified files that are not moved: 16 (elsewhere)"]
     assert world.service.charged == charged
     assert (digests_in(folder), digests_in(small_target)) == (digests_in(), expected)
+
+
+def test_a_file_that_fails_and_files_that_cannot_be_moved_are_told_once(
+    world: ForeignWorld, folder: Path, small_target: Path, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else is delivered, verified and moved meanwhile; again only when it was over, and has come back."""
+    retry_files_at_once(monkeypatch)
+    export_settings(monkeypatch, {"RETRY__ATTEMPTS": "1"})
+    numbers = count()
+
+    def fail(_number: int, usual: Answer) -> Answer:
+        is_failing = isinstance(usual.document, dict) and usual.document.get("verdict") == "tampered"
+        return Answer(500) if is_failing else usual
+
+    def deliver(verdict: str) -> Path:
+        audio, path = audio_of(number := next(numbers)), folder / f"{number}.wav"
+        world.service.verdicts[digest_of(audio)] = verdict
+        path.write_bytes(audio)
+        return path
+
+    def titles_after(*passes: str) -> list[str]:
+        before = len(hook.titles)
+        for verdict in passes:
+            if verdict:
+                deliver(verdict)
+            world.run("ingest", str(folder))
+        return hook.titles[before:]
+
+    world.service.changes["verify"] = fail
+    failing = deliver("tampered")
+    failed = titles_after("", "valid", "")
+    fill(small_target / "filler")
+    unmoved = titles_after("valid", "valid")
+    (small_target / "filler").unlink()
+    world.service.changes.clear()
+    healed = titles_after("")
+    world.service.changes["verify"] = fail
+    again = titles_after("tampered")
+
+    assert not failing.exists()
+    assert failed == ["proofsweep: 1 of 1 rows failed, and none was answered (elsewhere)"]
+    assert unmoved == ["proofsweep: verified files that are not moved: 1 (elsewhere)"]
+    assert (healed, again) == ([], failed)

@@ -9,7 +9,8 @@ import pytest
 
 from proofsweep_cli.app import run
 
-from ..servers.alert_receivers import Webhook
+from ..servers.alert_receivers import Webhook, mailbox
+from ..worlds.command_world import export_settings
 from ..worlds.core import ALERTED_STATES
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
@@ -93,17 +94,116 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
 
     monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__FLOW_NAME", flow)
 
-    for state in [*ALERTED_STATES, "Completed", "Cancelled", "AlreadyActive", *ALERTED_STATES]:
+    for state in [*ALERTED_STATES, "Completed", "Cancelled", "AlreadyActive"]:
         ended = State(type=StateType.FAILED, name=state, message="It said so.")
-        ended_flow(None, world.results_url, lambda _settings, ended=ended: ended)  # type: ignore[misc]  # a lambda
+        for _ in range(2):
+            ended_flow(None, world.results_url, lambda _settings, ended=ended: ended)  # type: ignore[misc]  # a lambda
+        shutil.rmtree(world.results / "_alerts", ignore_errors=True)  # as if nobody had been told of this state
+    told = [post["message"].splitlines()[0] for _, post in hook.posts]
     with pytest.raises(ZeroDivisionError):
         ended_flow(None, world.results_url, lambda _settings: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
     unnamed = ended_flow(None, world.results_url, lambda _settings: os.stat("/\0"))  # type: ignore[arg-type,return-value]  # noqa: PTH116
     assert (unnamed.name, "the character NUL" in str(unnamed.message)) == ("Failed", True)
 
+    assert told == [f"Flow `{flow}` ended as {state}." for state in ALERTED_STATES]
+    assert "It said: `A mistake of this program: ZeroDivisionError.`" in hook.last["message"]
+
+
+def test_each_catalog_that_cannot_be_worked_on_is_told(world: SandboxWorld, hook: Webhook) -> None:
+    """A second broken list is another cause than the first one; each is told once."""
+    for name in ("first", "second"):
+        (world.folder / f"{name}.csv").write_text("title\nno column is an audio file\n")
+
+    states = [
+        world.flow("verify_catalog", catalog=str(world.folder / f"{name}.csv")).name
+        for name in ("first", "second", "first", "second")
+    ]
+
+    assert states == ["Failed"] * 4
     told = [post["message"].splitlines()[0] for _, post in hook.posts]
-    assert {line.rpartition(" ")[2].rstrip(".") for line in told} == set(ALERTED_STATES)
-    assert all(f"`{flow}`" in line for line in told)
+    assert told == [
+        f"Flow `verify-catalog` of `{world.folder}/{name}.csv` ended as Failed." for name in ("first", "second")
+    ]
+
+
+def test_a_night_without_a_due_row_ends_an_outage_if_the_service_works(
+    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the next outage is told, by command and by flow. A night that never reached the service ends nothing."""
+    export_settings(monkeypatch, {"RETRY__BREAKER_SECONDS": "0", "RETRY__ATTEMPTS": "1"})
+    catalog = world.manifest(samples.valid[:2])
+    told = []
+
+    def night(*options: str, is_down: bool) -> int:
+        if is_down:
+            world.operator.add_fault("health", "status", status=503)
+        try:
+            return world.run("verify", catalog, *options)
+        finally:
+            world.operator.clear_faults()
+            told.append(len(hook.titles))
+
+    codes = [
+        night(is_down=False),
+        night(is_down=True),
+        night("--since-last", is_down=True),
+        night(is_down=True),
+        night("--since-last", is_down=False),
+        night(is_down=True),
+    ]
+    world.flow("verify_catalog", catalog=catalog, max_age="30d")
+    codes += [night(is_down=True)]
+
+    assert codes == [0, 8, 0, 8, 0, 8, 8]
+    assert told == [0, 1, 1, 1, 1, 2, 3]
+    assert hook.titles == ["proofsweep: the service or the source failed (sandbox)"] * 3
+    assert f"catalog `{catalog}`" in hook.last["message"]
+
+
+def test_a_catalog_is_checked_by_each_of_its_names(
+    world: SandboxWorld,
+    samples: Samples,
+    hook: Webhook,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By `..`, by a link, and by its name of the settings, with them and without; none is told of the same night."""
+    folder, here = world.deliver(samples.valid[:1]), world.folder / "here"
+    here.mkdir()
+    (here / "link").symlink_to(folder)
+    monkeypatch.chdir(here)
+    named = world.deliver(samples.valid[1:2], "named")
+    codes = [world.run("verify", "../catalog")]
+    with monkeypatch.context() as patch:
+        export_settings(patch, {"CATALOG__NAME": "masters"})
+        codes += [world.run("verify", "../named"), world.run("alerts", "check", str(named), "masters")]
+    capsys.readouterr()
+
+    codes += [world.run("alerts", "check", "../catalog", str(folder), "link", "../named", "masters")]
+
+    assert codes == [0] * 4
+    assert capsys.readouterr().out.splitlines() == ["Nothing needs a person."]
+    assert hook.titles == []
+
+
+def test_a_receiver_that_was_down_is_told_by_the_next_run(
+    world: SandboxWorld, catalogs: list[str], hook: Webhook
+) -> None:
+    """It alone, and once; over HTTP and by mail."""
+    with mailbox() as box:
+        mail = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
+        (world.folder / "urls").write_text(f"{hook.url}\n{mail}\n")
+        hook.status = 503
+        codes = [world.run("verify", catalogs[0], "--max-calls", "7")]
+        posted = len(hook.posts)
+        hook.status = 200
+        codes += [world.run("verify", catalogs[0], "--max-calls", "1") for _ in range(2)]
+        mails = [message["subject"] for message in box.messages]
+
+    title = "proofsweep: 4 of 6 rows remain (sandbox)"
+    assert codes == [6, 6, 6]
+    assert mails == [title]
+    assert hook.titles[posted:] == [title]
 
 
 def test_a_refused_key_of_an_operation_is_told(

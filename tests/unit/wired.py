@@ -1,13 +1,10 @@
 """Settings that lead to a service in this very process, and an empty store; each test has its own."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
-from proofsweep.alerts.rules import Alert
-from proofsweep.alerts.send import Receivers
 from proofsweep.app import App
 from proofsweep.config.load import Settings, load_settings
 
@@ -17,22 +14,6 @@ URL = "https://partner.example/v1"
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 
 Change = Callable[..., Settings]
-
-
-class Inbox(Receivers):
-    """One who is told."""
-
-    def __init__(self) -> None:
-        super().__init__({"line 1 (test)": SecretStr("")})
-        self.alerts: list[Alert] = []
-
-    @property
-    def kinds(self) -> list[str]:
-        return [str(alert.kind) for alert in self.alerts]
-
-    def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
-        self.alerts += [alert for alert, names in zip(alerts, taken, strict=True) if not names]
-        return [[] for _ in alerts]
 
 
 @pytest.fixture(autouse=True)

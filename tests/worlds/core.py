@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from itertools import count
@@ -140,6 +140,11 @@ def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:
     """Change numbers that are chosen for real runs, so that a test need not wait long or have many files."""
     for name, value in values.items():
         patch.setattr(f"proofsweep.{CHOSEN[name]}", value)
+
+
+def retry_files_at_once(patch: pytest.MonkeyPatch) -> None:
+    """Let the next pass over a watched folder try a file again that has failed."""
+    patch.setattr(rules, "_FIRST_RETRY", timedelta(0))
 
 
 def setting(name: str) -> object:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.alerts.facts import AlertFacts
-from proofsweep.config.sections import AlertsSettings, ServiceSettings
+from proofsweep.config.sections import AlertsSettings, CatalogSettings, ServiceSettings
 from proofsweep.domain.runs import Rotation
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
@@ -36,4 +36,11 @@ def leave_rotation(results: Results, rotated: Rotation) -> None:
 @pytest.fixture
 def facts(results: Results) -> AlertFacts:
     service = ServiceSettings(base_url="https://partner.example/v1", environment="beta")
-    return AlertFacts(results=results, service=service, settings=AlertsSettings(), clock=lambda: NOW)
+    return AlertFacts(
+        results=results,
+        service=service,
+        catalogs=CatalogSettings(),
+        settings=AlertsSettings(),
+        clock=lambda: NOW,
+        is_well=lambda: True,
+    )

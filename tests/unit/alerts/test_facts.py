@@ -1,16 +1,21 @@
 """What is told of ends, read from the store."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import Alert, FlowEnd, over_after_end
+from proofsweep.alerts.rules import Alert, FlowEnd, over_if_it_works, over_without_failures, over_without_rows
+from proofsweep.alerts.send import Memory, name_of
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.one_pass import PassReport
+from proofsweep.ingest.rules import Decision
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
@@ -84,6 +89,48 @@ def test_a_pass_or_a_night_that_found_nothing_due_is_a_success(facts: AlertFacts
     assert [last_success(facts, catalog) for catalog in ("music", "drops", None)] == [at(20), at(10), at(10)]
 
 
+def test_rows_that_conditions_chose_are_no_success_of_the_others(facts: AlertFacts, results: Results) -> None:
+    """Neither a run of them, nor one that found none; they count only for a catalog that has nothing else."""
+    add_leg(results, add_run(results, at(60)), at(55))
+    chosen = plan_of_run(new_run_id(at(30), "aaa"), 1, catalog="music", unmet=3)
+    results.write_plan(chosen)
+    add_leg(results, chosen, at(29))
+    replace(facts, clock=lambda: at(10)).record_idle("music", is_part=True)
+    replace(facts, clock=lambda: at(9)).record_idle("suppliers", is_part=True)
+
+    assert [last_success(facts, catalog) for catalog in ("music", "suppliers")] == [at(55), at(9)]
+    assert last_success(facts, None) == at(55)
+
+
+def test_a_catalog_is_known_by_its_name_and_by_each_path_that_leads_to_it(
+    facts: AlertFacts, results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote which of them: runs, passes, causes and nights without a due row have one form of it."""
+    catalog, link, here = tmp_path / "cat", tmp_path / "link", tmp_path / "here"
+    catalog.mkdir()
+    here.mkdir()
+    link.symlink_to(catalog)
+    monkeypatch.chdir(here)
+    plan = plan_of_run(new_run_id(at(60), "aaa"), 4, catalog=str(link), catalog_identity=str(catalog))
+    named = plan_of_run(new_run_id(at(50), "bbb"), 4, catalog=str(here), catalog_identity="masters")
+    for each in (plan, named):
+        results.write_plan(each)
+        add_leg(results, each, at(45))
+    replace(facts, clock=lambda: at(9)).record_idle("../link")
+    with_name = replace(facts, catalogs=CatalogSettings(name="masters"))
+    replace(with_name, clock=lambda: at(8)).record_idle(str(here))
+
+    assert {last_success(facts, each) for each in (str(catalog), str(link), "../cat", "../link/")} == {at(9)}
+    assert {last_success(facts, each) for each in ("masters", str(here), ".")} == {at(8)}
+    assert last_success(with_name, "wherever") == at(8)
+    impatient = facts.settings.model_copy(update={"no_success_hours": 1.0})
+    each_way = (str(link), "../cat", "masters", str(here))
+    causes = [alert.cause for each in each_way for alert in replace(facts, settings=impatient).no_success(each)]
+    assert len({*causes}) == 2
+    (away,), _ = facts.end_of_flow("verify-catalog", "Outage", "It said so.", catalog="../link")()
+    assert away.cause == f"outage\tbeta\t{catalog}"
+
+
 def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, results: Results) -> None:
     """The oldest first, also over midnight."""
     now = datetime.fromisoformat("2026-11-20T00:10:00+00:00")
@@ -118,7 +165,7 @@ def ended(facts: AlertFacts, *outcomes: str, items: int, **counts: str) -> tuple
 
 def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: AlertFacts, results: Results) -> None:
     """The message says which run, what its rows are, and where the tables are."""
-    end, (alert,) = ended(facts, "accepted", "rejected", items=26, ended_by="quota")
+    _, (alert,) = ended(facts, "accepted", "rejected", items=26, ended_by="quota")
 
     (began,) = results.log.runs().records[RUN].begun
     assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
@@ -131,7 +178,7 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
         "To do: nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
         f"Tables: `{results.store.url}`",
     ]
-    assert not [cause for cause in over_after_end(end) if alert.cause.startswith(cause)]
+    assert alert.cause not in facts.end_of_leg(describe_run(results, RUN))()[1]
 
 
 def test_a_leg_that_never_read_its_key_says_nothing_of_the_key_in_use(facts: AlertFacts, results: Results) -> None:
@@ -170,6 +217,104 @@ def test_only_an_answer_says_that_a_key_works_again(
     assert (refused in over, refused in over_pass, refused in over_operation) == (works, False, True)
 
 
+MUSIC = ("beta", "s3://label/catalog")
+WORKS, NO_ROWS, NO_FAILURES = (
+    frozenset(over(*MUSIC)) for over in (over_if_it_works, over_without_rows, over_without_failures)
+)
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "outcomes", "plan", "over"),
+    [
+        ("complete", ["accepted", "rejected"], {}, WORKS | NO_ROWS | NO_FAILURES),
+        ("complete", ["accepted", "failed"], {}, WORKS | NO_ROWS),
+        ("complete", ["accepted", "rejected"], {"unmet": 7}, WORKS | NO_ROWS),
+        ("window", ["accepted"], {}, WORKS),
+        ("quota", [], {}, frozenset()),
+        ("breaker", ["accepted"], {}, frozenset()),
+        ("complete", ["accepted", "rejected"], {"catalog_kind": "ingest"}, WORKS),
+    ],
+)
+def test_what_a_run_shows_to_be_over(
+    facts: AlertFacts, ended_by: str, outcomes: list[str], plan: Row, over: frozenset[str]
+) -> None:
+    """What kept a catalog from being worked on is over when it works; rows that remain or fail, when none does.
+
+    Of a watched folder only a pass knows that: each of its runs is of some files.
+    """
+    made = plan_of_run(RUN, 2, catalog=MUSIC[1], **plan)
+    rows = [answered(made, row, str(row), outcome) for row, outcome in enumerate(outcomes)]
+    end_leg(facts.results, made, rows, ended_by=ended_by)
+
+    found = facts.end_of_leg(describe_run(facts.results, RUN))()[1]
+
+    assert {*found} - {"key_refused\tbeta"} == over
+
+
+def test_nothing_of_a_catalog_is_over_while_another_run_of_it_remains(facts: AlertFacts) -> None:
+    """Such as one with rows in doubt, which goes on each night before the others: it would be told each night."""
+    first = plan_of_run("20261120T090000Z_aaaaaa", 2, catalog=MUSIC[1])
+    end_leg(facts.results, first, [answered(first, 0, "a")], ended_by="breaker")
+    ended(facts, "accepted", items=1)
+
+    _, over = facts.end_of_leg(describe_run(facts.results, RUN))()
+    _, over_idle = facts.end_of_idle(MUSIC[1], is_whole=True)()
+    _, much_later = replace(facts, clock=lambda: NOW + timedelta(days=40)).end_of_leg(
+        describe_run(facts.results, RUN)
+    )()
+
+    assert (over, over_idle) == (["key_refused\tbeta"], [])
+    assert {*much_later} >= WORKS
+
+
+def told(facts: AlertFacts, *causes: str) -> None:
+    for cause in causes:
+        facts.results.store.replace(name_of(cause), Memory(cause=cause, at=NOW).content())
+
+
+@pytest.mark.parametrize("is_well", [True, False])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_night_without_a_due_row_ends_what_was_told_if_the_service_is_well(
+    facts: AlertFacts, *, is_well: bool, is_whole: bool
+) -> None:
+    """The service is asked only if something was told: a night without a due row costs no call."""
+    asked: list[bool] = []
+
+    def ask() -> bool:
+        asked.append(is_well)
+        return is_well
+
+    asking = replace(facts, is_well=ask)
+    assert WORKS.isdisjoint(asking.end_of_idle(MUSIC[1], is_whole=is_whole)()[1])
+    assert asked == []
+    told(facts, f"outage\t{MUSIC[0]}\t{MUSIC[1]}")
+
+    _, over = asking.end_of_idle(MUSIC[1], is_whole=is_whole)()
+
+    assert {*over} == (WORKS if is_well else frozenset()) | (NO_ROWS | NO_FAILURES if is_whole else frozenset())
+
+
+def test_a_pass_ends_what_was_told_of_its_folder(facts: AlertFacts) -> None:
+    """A file that waits for its next try fails still; so does one that has failed now."""
+    unmoved: Row = {"detail": "No space left on device."}
+    reports = [
+        PassReport(),
+        PassReport(decisions=Counter({Decision.RESTING: 1})),
+        PassReport(rows=[{"outcome": "failed"}]),
+        PassReport(not_moved={"a": unmoved}),
+        PassReport(is_whole=False),
+    ]
+    over = [{*facts.end_of_pass(MUSIC[1], report)()[1]} for report in reports]
+
+    moved = {f"not_moved\t{MUSIC[0]}\t{MUSIC[1]}"}
+    assert over[0] == NO_ROWS | NO_FAILURES | moved
+    assert over[1] == over[2] == NO_ROWS | moved
+    assert over[3] == NO_ROWS | NO_FAILURES
+    assert over[4] == set()
+    told(facts, f"outage\t{MUSIC[0]}\t{MUSIC[1]}")
+    assert {*facts.end_of_pass(MUSIC[1], PassReport())()[1]} >= WORKS
+
+
 def test_a_sunset_header_is_told_at_the_end_of_any_run(facts: AlertFacts) -> None:
     """Also of a run that is well; no row is at risk."""
     ended(facts, "accepted", items=1, sunset="Sat, 31 Jul 2027 00:00:00 GMT")
@@ -189,6 +334,7 @@ def test_files_that_are_not_moved_are_told_with_their_reasons(facts: AlertFacts)
     )()
 
     assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta)"
-    assert (alert.cause, over) == ("not_moved\tbeta\t/in/<!here>\tNotMoved", [])
+    assert alert.cause == "not_moved\tbeta\t/in/<!here>"
+    assert alert.cause not in over
     assert "- 15: `No space left on device.`" in alert.body
     assert "<!here>" not in alert.body

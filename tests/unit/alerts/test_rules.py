@@ -10,11 +10,11 @@ from proofsweep.alerts.rules import (
     Alert,
     FlowEnd,
     ProbeFacts,
+    alerts_of_end,
     alerts_of_probes,
     did_its_work,
     harmless,
     no_success,
-    over_after_end,
     quota_low,
     quoted,
     rotated_key_ends,
@@ -23,26 +23,23 @@ from proofsweep.alerts.rules import (
 from .conftest import NEW, NOW, OLD, rotation
 
 
-def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
+def cause(state: str, subject: str | None = None, flow: str = "verify-catalog") -> str:
+    """Return the cause of the alert of an end."""
     about = About(environment="beta", catalog=subject, results_url="s3://label/results")
-    return FlowEnd(flow, state, about=about, details=["It said: `so`"])
+    (alert,) = alerts_of_end(FlowEnd(flow, state, about=about, details=["It said: `so`"]))
+    return alert.cause
 
 
-def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
-    """Of its catalog, and of flow runs that could not begin. Work that was begun ends only these.
-
-    What is told is not over, and no end says by itself that the key works: nothing may have been asked.
-    """
-    whole, begun = (
-        set(over_after_end(ended("verify-catalog", state, "music"))) for state in ("Completed", "QuotaSpent")
-    )
-
-    no_beginning = {"outage\tbeta\tverify-catalog\tOutage"}
-    assert no_beginning | {"outage\tbeta\tmusic\tOutage", "failed\tbeta\tmusic\tSomeFailed"} <= whole
-    assert no_beginning <= begun
-    assert "failed\tbeta\tmusic\tSomeFailed" not in over_after_end(ended("verify-catalog", "SomeFailed", "music"))
-    assert not [cause for cause in begun if "music" in cause]
-    assert "key_refused\tbeta" not in whole | begun
+def test_a_cause_is_a_kind_with_its_catalog() -> None:
+    """Whichever flow ended so. The key's are one for all catalogs; rows that failed are no flow that could not work."""
+    assert cause("Outage", "music") == cause("Outage", "music", flow="check-ingest") == "outage\tbeta\tmusic"
+    assert cause("Outage", "drops") == "outage\tbeta\tdrops"
+    assert cause("WindowClosed", "music") == cause("Interrupted", "music") == "rows_remain\tbeta\tmusic"
+    assert cause("Failed", "music") == cause("TimedOut", "music") == "failed\tbeta\tmusic"
+    assert cause("SomeFailed", "music") == cause("AllFailed", "music") == "failed\tbeta\tmusic\trows"
+    assert cause("QuotaSpent", "music") == cause("QuotaSpent", "drops")
+    assert cause("KeyRefused", "music") == cause("KeyRefused", flow="run-operation notes") == "key_refused\tbeta"
+    assert cause("Outage", flow="run-operation notes") == "outage\tbeta\trun-operation notes"
 
 
 MUSIC, ANY = About(environment="beta", catalog="music"), About(environment="beta")

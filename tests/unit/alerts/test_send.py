@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from proofsweep.alerts.rules import Alert, AlertKind
 from proofsweep.alerts.send import Notifier, Receivers, receivers_of
 from proofsweep.config.sections import AlertsSettings
 from proofsweep.domain.errors import ConfigError, ResultsError
+from proofsweep.store import layout
 from proofsweep.store.objects import FolderStore, open_store
 
 from ...servers.alert_receivers import Webhook, mailbox, webhook
@@ -26,15 +28,21 @@ class Listener(Receivers):
     """Two who are told; those who are `deaf` miss everything."""
 
     def __init__(self, deaf: int = 0) -> None:
-        super().__init__(dict.fromkeys(NAMES, SecretStr("")))
+        super().__init__({name: SecretStr(f"json://host/{number}") for number, name in enumerate(NAMES)})
         self.deaf = [*NAMES[:deaf]]
         self.heard: list[str] = []
+        self.took: list[tuple[str, str]] = []  # who took what
         self.meanwhile: Callable[[], object] = lambda: None
 
-    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
+    def send(self, alerts: Sequence[Alert], told: Sequence[Collection[str]] = ()) -> list[list[str]]:
         self.meanwhile()
         self.heard += [alert.subject for alert in alerts]
-        return [self.deaf for _ in alerts]
+        missed = list[list[str]]()
+        for alert, marks in zip(alerts, told, strict=True):
+            wanted = [name for name in NAMES if self.mark_of(name) not in marks]
+            self.took += [(name, alert.subject) for name in wanted if name not in self.deaf]
+            missed.append([name for name in wanted if name in self.deaf])
+        return missed
 
 
 def always(*causes: str) -> list[Alert]:
@@ -82,28 +90,83 @@ def test_a_cause_that_others_find_meanwhile_is_not_told_again(notifier: Make) ->
     assert (first.heard, second.heard) == (["a"], ["b"])
 
 
-@pytest.mark.parametrize(("deaf", "times"), [(1, 1), (2, 2)])
-def test_what_nobody_took_is_told_by_the_next_one(notifier: Make, deaf: int, times: int) -> None:
-    """If somebody has taken it, a person knows."""
-    listener = Listener(deaf)
+@pytest.mark.parametrize("seconds", [7 * 86_400 + 1, 61])
+def test_of_processes_that_find_a_cause_at_once_after_a_week_or_a_kill_one_tells_it(
+    notifier: Make, seconds: int
+) -> None:
+    """Each has read what was known before the first one began."""
+    first, second, listener = Listener(), Listener(), Listener()
 
-    for minutes in range(2):
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    listener.meanwhile = killed if seconds == 61 else lambda: None
+    with suppress(KeyboardInterrupt):
+        notifier(listener, NOW).notify(always("a"))
+    store = notifier(first, NOW).store
+
+    class Slow(FolderStore):
+        """Another process tells the cause between what this one reads and what it writes."""
+
+        def create(self, name: str, content: bytes) -> None:
+            notifier(first, NOW + timedelta(seconds=seconds)).notify(always("a"))
+            super().create(name, content)
+
+    late = Notifier(store=Slow(Path(store.url)), receivers=second, clock=lambda: NOW + timedelta(seconds=seconds + 1))
+    late.notify(always("a"))
+
+    assert (first.heard, second.heard) == (["a"], [])
+    assert len(store.names(layout.ALERTS_FOLDER)) == 1
+
+
+def test_who_missed_a_message_gets_it_once_from_the_next_one(notifier: Make) -> None:
+    """Nobody else gets it again. Who took it is remembered whichever line of the file has its URL."""
+    listener, urls = Listener(deaf=1), {"line 7 (slack)": "json://host/0", "line 2 (mailto)": "json://host/1"}
+    moved = Receivers({name: SecretStr(url) for name, url in urls.items()})
+
+    first = notifier(listener, NOW).notify(always("a"))
+    listener.deaf = []
+    later = [notifier(listener, NOW + timedelta(minutes=minutes)).notify(always("a")) for minutes in (1, 2)]
+
+    assert listener.took == [(NAMES[1], "a"), (NAMES[0], "a")]
+    assert [(each.sent, each.untold, each.missed) for each in (first, *later)] == [
+        (["a"], [], [NAMES[0]]),
+        (["a"], [], []),
+        ([], [], []),
+    ]
+    assert moved.marks == listener.marks
+
+
+def test_what_nobody_took_is_told_by_the_next_one(notifier: Make) -> None:
+    """To all of them."""
+    listener = Listener(deaf=2)
+
+    for minutes in range(3):
         delivery = notifier(listener, NOW + timedelta(minutes=minutes)).notify(always("a"))
         listener.deaf = []
 
-    assert listener.heard == ["a"] * times
+    assert listener.heard == ["a"] * 2
     assert delivery.untold == []
 
 
-def test_the_begin_of_a_cause_that_is_over_names_whole_parts_of_it(notifier: Make) -> None:
-    """One catalog's name may begin another's."""
-    listener, causes = Listener(), always("rows\tbeta\tmusic\tquota", "rows\tbeta\tmusic2\tquota", "key\tbeta")
+def test_a_cause_that_is_over_is_told_again_when_it_comes_back(notifier: Make) -> None:
+    """It alone: one catalog's name may begin another's, and of one catalog another cause may hold."""
+    causes = always("failed\tbeta\tmusic", "failed\tbeta\tmusic\trows", "failed\tbeta\tmusic2")
+    listener = Listener()
 
     notifier(listener, NOW).notify(causes)
-    notifier(listener, NOW).notify([], over=["rows\tbeta\tmusic", "key\tbeta"])
+    notifier(listener, NOW).notify([], over=["failed\tbeta\tmusic"])
     notifier(listener, NOW).notify(causes)
 
-    assert listener.heard[3:] == [causes[0].cause, causes[2].cause]
+    assert listener.heard[3:] == [causes[0].cause]
+
+
+def test_no_password_can_be_found_by_what_is_remembered() -> None:
+    """Two receivers that differ in a password alone are told apart by their order."""
+    one, other = (receivers(f"json://user:{word}@host/", "json://user:third@host/") for word in ("one", "other"))
+
+    assert one.marks == other.marks
+    assert len(one.marks) == 2
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"cause": 1}', b"\xff"])

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
 from proofsweep.config.load import Settings
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ConfigError, NothingDue, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import INGEST, Bounds
@@ -16,6 +17,7 @@ from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.service import bind_key
 
+from ...worlds.ended_runs import answered, end_leg
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import WAV, Change
 
@@ -71,6 +73,27 @@ def test_a_night_without_a_due_row_is_no_night_without_a_success(settings: Setti
     assert app.alert_facts.no_success(catalog) == []
 
 
+def test_a_selection_that_finds_nothing_is_no_success_of_the_catalog(settings: Settings, catalog: str) -> None:
+    """Only a night that looked at all rows is one: a job that asks for old failures says nothing of the nightly one."""
+    app = App(settings)
+    plan = app.plan(catalog)
+    answers = [
+        answered(plan, item.manifest_row, item.item_id, audio_version=item.audio_version)
+        for item in app.results.items(plan)
+    ]
+    ended_at = utc_now() - timedelta(hours=40)
+    end_leg(app.results, plan, answers, finished_at=ended_at.isoformat())
+
+    with pytest.raises(NothingDue):
+        app.plan(catalog, Selection(only=("timeout",)))
+
+    (alert,) = app.alert_facts.no_success(catalog)
+    assert f"that did its work ended: {ended_at:%Y-%m-%d %H:%M} UTC" in alert.body
+    with pytest.raises(NothingDue):
+        app.plan(catalog, Selection(since_last=True))
+    assert app.alert_facts.no_success(catalog) == []
+
+
 def test_a_resumed_run_compares_with_the_root_of_its_plan(
     change: Change, settings: Settings, catalog: str, tmp_path: Path
 ) -> None:
@@ -86,7 +109,7 @@ def test_a_resumed_run_compares_with_the_root_of_its_plan(
 
     assert [plan.eligible for plan in plans] == [3, 4, 4]
     assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
-    assert [App(settings).has_changed(plan) for plan in plans] == [False, False, False]
+    assert [App(settings).planner.has_changed(plan) for plan in plans] == [False, False, False]
 
 
 def test_items_have_one_id_however_the_catalog_is_spelled(
