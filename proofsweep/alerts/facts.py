@@ -150,9 +150,9 @@ class AlertFacts:
     def _has_unfinished(self, identity: str, apart_from: str = "") -> bool:
         """Whether a run of a catalog waits for the next one of the schedule, which resumes it."""
         oldest = new_run_id(resumable_since(self.clock()), "")
-        for run in self.runs():
-            is_own = run.plan.identity == identity and run.plan.run_id != apart_from
-            if is_own and run.plan.run_id >= oldest and not run.is_over:
+        for run in self.results.log.runs().counted_first():
+            is_own = (run.plan.environment, run.plan.identity) == (self.environment, identity)
+            if is_own and oldest <= run.plan.run_id != apart_from and not run.is_over:
                 return True
         return False
 
@@ -169,20 +169,11 @@ class AlertFacts:
         kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
         counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
         state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
-        return FlowEnd(
-            "verify-catalog",
-            state,
-            replace(
-                self._here(run.plan.catalog, remaining or failed),
-                identity=run.plan.identity,
-                machine=None if holder is None else holder.host,
-            ),
-            title=f"{remaining:,} of {items:,} rows remain" if remaining else some_failed,
-            details=[
-                *(f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts),
-                *shortened(kinds),
-            ],
-        )
+        machine = None if holder is None else holder.host
+        about = replace(self._here(run.plan.catalog, remaining or failed), identity=run.plan.identity, machine=machine)
+        details = [f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds)]
+        title = f"{remaining:,} of {items:,} rows remain" if remaining else some_failed
+        return FlowEnd("verify-catalog", state, about, details, title)
 
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
         """Return what is told of the ends of keys; `key_in_use` is a fingerprint."""

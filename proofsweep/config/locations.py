@@ -74,7 +74,7 @@ def identity_of(written: str, name: str | None = None) -> str:
     """
     if name:
         return name
-    with suppress(CatalogError):
+    with suppress(CatalogError, ValueError, OSError):  # no path may hold a NUL; the working folder may be gone
         return resolved_location(utf8_text(path_here(written)))
     return written
 

@@ -180,9 +180,11 @@ def test_a_catalog_is_checked_by_each_of_its_names(
     capsys.readouterr()
 
     codes += [world.run("alerts", "check", "../catalog", str(folder), "link", "../named", "masters")]
+    said = capsys.readouterr().out
+    codes += [world.run("diff", "--catalog", name) for name in ("../catalog", "link", "../named", "masters")]
 
-    assert codes == [0] * 4
-    assert capsys.readouterr().out.splitlines() == ["Nothing needs a person."]
+    assert codes == [0] * 8
+    assert said.splitlines() == ["Nothing needs a person."]
     assert hook.titles == []
 
 

@@ -128,7 +128,8 @@ def test_a_catalog_is_known_by_its_name_and_by_each_path_that_leads_to_it(
     causes = [alert.cause for each in each_way for alert in replace(facts, settings=impatient).no_success(each)]
     assert len({*causes}) == 2
     (away,), _ = facts.end_of_flow("verify-catalog", "Outage", "It said so.", catalog="../link")()
-    assert away.cause == f"outage\tbeta\t{catalog}"
+    (odd,), _ = facts.end_of_flow("verify-catalog", "Failed", "It said so.", catalog="a\0b")()
+    assert (away.cause, odd.cause) == (f"outage\tbeta\t{catalog}", "failed\tbeta\ta\0b")
 
 
 def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, results: Results) -> None:
