@@ -30,7 +30,7 @@ class Moves:
         target is that file, or one of the two cannot be read or written.
         """
         self.clear(target)
-        held, facts = self.digest(target), None
+        held, facts = self.held(target), None
         if held is None:
             try:
                 facts = self._create(source, target, sha256)
@@ -135,6 +135,18 @@ class Moves:
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""
         return self._read(location)[1]
+
+    def held(self, target: str) -> str | None:
+        """Return the digest of what has a name at a target, or None if the name may be free.
+
+        Without the right to list, S3 says that a key is forbidden which is not there; to create it is refused if it is.
+        """
+        try:
+            return self.digest(target)
+        except SourceError as error:
+            if is_bucket(target) and error.reason == Reason.SOURCE_FORBIDDEN:
+                return None
+            raise
 
     def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
         facts, digest = self._read(location)
