@@ -224,7 +224,8 @@ class Planner:
         known_good_items(self.service)
         if listing.skipped or not survey.items:
             return
-        if survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items:
+        # One supplier's pairs end no pass over a watched folder: each row says what is missing.
+        if survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items and listing.kind != INGEST:
             raise ConfigError(
                 f"The catalog holds nothing but legacy pairs ({survey.items:,}), and the sidecar's wire name is not "
                 "set: ask the partner for it and set service.sidecar_field."

@@ -69,6 +69,7 @@ class Watched:
     settings: IngestSettings = SETTINGS
     is_stopped: bool = False
     accepted: str | None = "ok"  # where accepted files are moved
+    sidecar_field: str | None = "sidecar"
     term: Term | None = None  # of this process; all passes are its own
 
     @property
@@ -93,7 +94,7 @@ class Watched:
             results=self.results,
             environment="beta",
             settings=self.settings,
-            sidecar_field="sidecar",
+            sidecar_field=self.sidecar_field,
             open_catalog=self._open,
             plan=self._plan,
             clock=lambda: self.now,
@@ -180,7 +181,7 @@ class Watched:
         url = "https://partner.example/v1"
         planner = Planner(
             results=self.results,
-            service=ServiceSettings(base_url=url, environment="beta", sidecar_field="sidecar"),
+            service=ServiceSettings(base_url=url, environment="beta", sidecar_field=self.sidecar_field),
             catalogs=CatalogSettings(),
             clock=lambda: self.now,
         )

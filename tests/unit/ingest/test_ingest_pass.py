@@ -253,3 +253,14 @@ def test_what_is_still_written_is_named_and_waits(watched: Watched) -> None:
     (watched.folder / "acme" / "a.wav.aria2").unlink()
     watched.run_pass()
     assert names_in(watched.root / "ok") == ["acme/a.wav", "acme/c.wav"]
+
+
+def test_pairs_whose_wire_name_is_not_set_end_no_pass(watched: Watched) -> None:
+    """One supplier's pairs stop nobody else's files, and each row says what is missing."""
+    watched.sidecar_field = None
+    watched.deliver("acme/a.wav")
+    watched.deliver("acme/a.wav.sidecar", b"proof")
+
+    (row,) = watched.run_pass().report.rows
+
+    assert (row["outcome"], row["reason"]) == ("ineligible", "sidecar_field_unknown")
