@@ -153,11 +153,10 @@ class Records:
         part = self._new_part()
         if isinstance(chosen, Move):
             self._keep_moves(part, [*self.half.values(), chosen])
-            rows = self._rows_of(chosen)
+            written = self._written(part, self._rows_of(chosen))  # before the move is forgotten
             self._end_moves()
-        else:
-            rows = [self._row(*each, chosen, None) for each in answered]
-        return self._written(part, rows)
+            return written
+        return self._written(part, [self._row(*each, chosen, None) for each in answered])
 
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
