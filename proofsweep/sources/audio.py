@@ -11,7 +11,15 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Mode
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.files import Files
-from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, Credential, credential_in, format_of, tag_bytes
+from proofsweep.sources.formats import (
+    HEAD_BYTES,
+    AudioFormat,
+    Credential,
+    credential_in,
+    format_of,
+    is_video,
+    tag_bytes,
+)
 from proofsweep.sources.preflight import judge_content, judge_stand_in
 from proofsweep.sources.source import OpenFile
 
@@ -20,8 +28,11 @@ PIECE_BYTES = 256 * 1024
 HEAD_DIGEST_BYTES = 64 * 1024
 _CHUNK_HEAD_BYTES = 8
 _BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"RIFX": "big", b"FORM": "big"}
-# A writer that cannot go back to its header leaves one of these as the size.
-_UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
+# In these the size stands in their first chunk, `ds64`, behind its head (EBU Tech 3306).
+_LONG_WAVES = frozenset({b"RF64", b"BW64"})
+_LONG_SIZE = slice(20, 28)
+# A writer that cannot go back to its header leaves 0 as the size, or the most that it can: 7fffffc0, 80000024.
+_LEAST_UNKNOWN = 0x7FF00000
 
 _LOCAL = Files()
 
@@ -89,14 +100,21 @@ class AudioFile:
     def _credential(self) -> Credential:
         return credential_in(partial(_read_up_to, self._file), self.facts.size_bytes)
 
+    def is_video(self) -> bool:
+        """Whether this is a film, of which nobody expects a credential for audio."""
+        return is_video(partial(_read_up_to, self._file), self.facts.size_bytes)
+
     def is_cut_short(self) -> bool:
         """Return whether a RIFF or IFF header promises more bytes than there are: the rest may still be on its way."""
-        head = _read_up_to(self._file, _CHUNK_HEAD_BYTES)
+        head = _read_up_to(self._file, _LONG_SIZE.stop)
         order = _BYTE_ORDERS.get(head[:4])
-        if order is None or len(head) < _CHUNK_HEAD_BYTES:
+        if head[:4] in _LONG_WAVES:
+            said_bytes = int.from_bytes(head[_LONG_SIZE], "little")
+        elif order is not None and len(head) >= _CHUNK_HEAD_BYTES:
+            said_bytes = int.from_bytes(head[4:_CHUNK_HEAD_BYTES], order)
+        else:
             return False
-        said_bytes = int.from_bytes(head[4:], order)
-        return said_bytes not in _UNKNOWN_SIZES and _CHUNK_HEAD_BYTES + said_bytes > self.facts.size_bytes
+        return 0 < said_bytes < _LEAST_UNKNOWN and _CHUNK_HEAD_BYTES + said_bytes > self.facts.size_bytes
 
     def read_through(self) -> str | None:
         """Read the whole file without sending it; give its hex sha256. Raises SourceError: as `chunks`."""
@@ -144,7 +162,10 @@ def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> byte
 def is_audio(file: OpenFile) -> bool:
     """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
     front, tagged = _front(file)
-    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN
+    found = format_of(front, tagged=tagged)
+    if found is AudioFormat.M4A:
+        return not is_video(partial(_read_up_to, file), file.facts().size_bytes)
+    return found is not AudioFormat.UNKNOWN
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:

@@ -50,6 +50,14 @@ _FETCHED_BY = {b"version https://git-lfs.github.com/spec/": "git lfs pull", b"/a
 # and others are found when their turn comes.
 GIT_POINTER_BYTES = range(100, 1025)
 
+# A file of these holds audio alone, also if it has pictures as chapters; one of those is a film, or QuickTime's.
+_AUDIO_BRANDS = frozenset({b"M4A ", b"M4B ", b"M4P "})
+_VIDEO_BRANDS = frozenset({b"qt  ", b"M4V ", b"M4VH", b"M4VP", b"avc1", b"f4v ", b"3gp4", b"3gp5", b"3g2a"})
+_VIDEO_TRACK = re.compile(rb"hdlr.{8}vide", re.DOTALL)
+_BOX_HEADER_BYTES = 8
+_MOST_BOXES = 1_000
+_MOVIE_BYTES = 8 * 1024 * 1024  # that are searched of the box which describes the tracks
+
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
 # The header of an MPEG audio frame holds version, layer, bitrate and sample rate. The numbers are those of
@@ -98,6 +106,31 @@ def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
         is_other_stream = _has_sync(head) and not _is_mp3_frame(head)  # MPEG layer I or II, or AAC
         return _container_of(head) or (AudioFormat.UNKNOWN if is_other_stream else AudioFormat.MP3)
     return _container_of(head) or (AudioFormat.MP3 if _is_mp3_frame(head) else AudioFormat.UNKNOWN)
+
+
+def is_video(read: Read, size_bytes: int) -> bool:
+    """Whether an MP4 holds a film: by its brand, or by the tracks that it describes (ISO/IEC 14496-12)."""
+    head = read(12, 0)
+    if head[4:8] != b"ftyp" or head[8:12] in _AUDIO_BRANDS:
+        return False
+    return head[8:12] in _VIDEO_BRANDS or _VIDEO_TRACK.search(_movie_box(read, size_bytes)) is not None
+
+
+def _movie_box(read: Read, size_bytes: int) -> bytes:
+    offset = 0
+    for _ in range(_MOST_BOXES):
+        head = read(_BOX_HEADER_BYTES + 8, offset)
+        if len(head) < _BOX_HEADER_BYTES or offset >= size_bytes:
+            break
+        box_bytes = int.from_bytes(head[:4], "big")
+        if box_bytes == 1:  # its size does not fit, and stands behind its name
+            box_bytes = int.from_bytes(head[8:16], "big")
+        if head[4:8] == b"moov":
+            return read(min(box_bytes or size_bytes, _MOVIE_BYTES), offset)
+        if box_bytes < _BOX_HEADER_BYTES:
+            break
+        offset += box_bytes
+    return b""
 
 
 def tag_bytes(head: bytes) -> int:

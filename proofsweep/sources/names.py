@@ -36,6 +36,8 @@ _MARKS = (
 _PLACEHOLDER_ENDINGS = (".icloud", ".nextcloud", ".owncloud", ".cloud", ".dropbox")
 _PLACEHOLDER = re.compile(r"\.(.+)\.icloud|(.+)\.(?:nextcloud|owncloud|cloud|dropbox)", re.IGNORECASE | re.DOTALL)
 
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".rar", ".7z")
+
 # Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs; and
 # the folder for answers to the senders of deliveries.
 _SYSTEM = re.compile(
@@ -57,6 +59,15 @@ def caseless(name: str) -> str:
 
 def is_audio_name(path: str) -> bool:
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
+
+
+def may_be_video(path: str) -> bool:
+    """Whether the name is one that audio and videos have."""
+    return path.lower().endswith(".mp4")
+
+
+def is_archive_name(path: str) -> bool:
+    return path.lower().endswith(_ARCHIVES)
 
 
 def is_wave_name(path: str) -> bool:
@@ -86,6 +97,7 @@ class Cause(StrEnum):
     SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
     CLIPS = "clips"  # a message of a delivery names them as previews of recordings
     REPLACED = "replaced"  # a later message of the release came with the file again
+    ARCHIVES = "archives"  # what is in them is not read
     EMPTY_ROWS = "empty_rows"  # of manifests
     NOTES_BELOW = "notes_below"  # a manifest's last rows, such as totals, which name no file
     ERROR_CELLS = "error_cells"  # tags that show an error such as #N/A, or are formulas that were not calculated

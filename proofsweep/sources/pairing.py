@@ -21,8 +21,10 @@ from proofsweep.sources.names import (
     Sidecars,
     awaited_name,
     caseless,
+    is_archive_name,
     is_audio_name,
     marks_in,
+    may_be_video,
     why_awaited,
 )
 
@@ -57,11 +59,17 @@ def looked_into(location: str, items: Iterable[Item], look: Callable[[Item], Res
 def why_no_audio(path: str, source: Files, facts: FileFacts | None = None) -> Cause | None:
     """Judge by the name's ending; if that is not audio's, read the content, unless its size says enough."""
     if is_audio_name(path):
-        return None
+        return Cause.NOT_AUDIO if may_be_video(path) and _is_video(path, source) else None
     if is_list_name(posixpath.basename(path)):
         return Cause.CHECKSUM_LISTS
+    if is_archive_name(path):
+        return Cause.ARCHIVES
     if facts is not None and facts.size_bytes < LEAST_AUDIO_BYTES:
         return Cause.NOT_AUDIO
+    return _why_no_audio_inside(path, source)
+
+
+def _why_no_audio_inside(path: str, source: Files) -> Cause | None:
     try:
         file = source.open(path)
         if file is None:
@@ -72,6 +80,17 @@ def why_no_audio(path: str, source: Files, facts: FileFacts | None = None) -> Ca
         raise
     except SourceError:
         return Cause.UNREADABLE
+
+
+def _is_video(path: str, source: Files) -> bool:
+    """Whether the content is a video; of what cannot be read, nobody knows it, and its row says why."""
+    try:
+        with open_audio(path, source) as audio:
+            return audio.is_video()
+    except ResourceShortage:
+        raise
+    except SourceError:
+        return False
 
 
 def needs_sidecar(source: Files, folder: str, name: str) -> bool:

@@ -8,6 +8,8 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES, open_audio, read_sidecar
+from proofsweep.sources.files import Files
+from proofsweep.sources.pairing import why_no_audio
 
 
 @pytest.mark.parametrize("new_size", [PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES])
@@ -55,6 +57,12 @@ def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reaso
         (b"RIFF\x28\0\0\0WAVE" + bytes(36), False),
         (b"FORM\0\0\0\x28AIFF" + bytes(35), True),
         (b"RIFF\xff\xff\xff\xffWAVE", False),
+        (b"RIFF\xc0\xff\xff\x7fWAVE", False),  # sox, into a pipe
+        (b"RIFF\x24\0\0\x80WAVE", False),  # arecord, into a pipe
+        (b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0\x48\0\0\0\0\0\0\0" + bytes(51), True),
+        (b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0\x48\0\0\0\0\0\0\0" + bytes(52), False),
+        (b"BW64\xff\xff\xff\xffWAVEds64\x1c\0\0\0\x48\0\0\0\0\0\0\0" + bytes(51), True),
+        (b"RF64\xff\xff\xff\xffWAVE", False),
         (b"RIFF\0\0\0\0WAVE", False),
         (b"RIFF", False),
         (b"ID3\x03" + bytes(20), False),
@@ -66,3 +74,24 @@ def test_a_header_that_promises_more_than_there_is_shows_a_cut(tmp_path: Path, c
 
     with open_audio(str(tmp_path / "a.wav")) as audio:
         assert audio.is_cut_short() is is_cut
+
+
+@pytest.mark.parametrize(
+    ("name", "brand", "track", "is_row"),
+    [
+        ("a.mp4", b"isom", b"soun", True),
+        ("a.mp4", b"isom", b"vide", False),
+        ("a.mp4", b"M4A ", b"vide", True),  # pictures as chapters
+        ("a.mov", b"qt  ", b"vide", False),
+        ("a.bin", b"isom", b"vide", False),
+        ("a.bin", b"isom", b"soun", True),
+        ("a.m4a", b"isom", b"vide", True),  # its name says that it is audio
+    ],
+)
+def test_a_film_is_no_audio(tmp_path: Path, name: str, brand: bytes, track: bytes, *, is_row: bool) -> None:
+    """Nobody is asked for a WAV in its place."""
+    movie = bytes(4) + b"hdlr" + bytes(8) + track + bytes(12)
+    boxes = (b"\0\0\0\x10ftyp" + brand + bytes(4), b"\0\0\0\x0cmdat" + bytes(4), b"\0\0\0\x28moov" + movie)
+    (tmp_path / name).write_bytes(b"".join(boxes))
+
+    assert (why_no_audio(str(tmp_path / name), Files()) is None) == is_row
