@@ -29,7 +29,7 @@ def code_of_run(run: "RunStatus") -> ExitCode:
     if run.remaining and run.ended_by == EndedBy.ERROR:
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
-    if run.rows("rejected") or run.rows("ineligible"):
+    if run.rows("rejected") or run.attention("ineligible"):
         applying.append(ExitCode.REJECTED)
     if run.rows("failed"):
         applying.append(ExitCode.FAILED)

@@ -12,6 +12,7 @@ from proofsweep.config.notices import say
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
+from proofsweep.domain.reasons import HINDERS_NOTHING
 from proofsweep.domain.runs import Bounds
 from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep.queries.status import describe_run
@@ -118,7 +119,7 @@ def _told(request: CommandRequest, path: str, done: PassReport) -> ExitCode:
     errors = done.unmoved_lines()
     for line in [*errors, *request.app.tell(request.app.alert_facts.end_of_pass(path, done))]:
         say(line)
-    outcomes = {row["outcome"] for row in done.rows}
+    outcomes = {row["outcome"] for row in done.rows if row["reason"] not in HINDERS_NOTHING}
     if errors or "failed" in outcomes:
         return ExitCode.FAILED
     return ExitCode.REJECTED if outcomes - {"accepted"} else ExitCode.ACCEPTED

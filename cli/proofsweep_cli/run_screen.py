@@ -201,7 +201,7 @@ def _print_summary(request: CommandRequest, run: RunStatus) -> None:
         out.line(f"  head of the log: {run.head}")
     if not run.is_over:
         out.line(f"  {counted(run.remaining, 'row')} to do: {request.command('resume', run_id)}", style="bold")
-    elif any(run.rows(outcome) for outcome in NEED_ATTENTION):
+    elif any(map(run.attention, NEED_ATTENTION)):
         out.line(f"  all that need attention, with what to do: {request.command('rejects', run_id)}", style="bold")
 
 

@@ -183,6 +183,7 @@ def _path_map(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
+USUAL_COMPLETION_FILES = ("BatchComplete*", "batch_complete*", "delivery.complete", "{folder}.complete")
 ANYWHERE = "anywhere"
 """The root of a catalog whose files may lie everywhere."""
 
@@ -209,6 +210,8 @@ class CatalogSettings(Section):
     encoding: Annotated[str, AfterValidator(encoding_named)] | None = None
     # the sheet of workbooks that is read; by default the first visible one.
     sheet: Annotated[str, Field(min_length=1)] | None = None
+    # names of files that say that all of a batch is sent; `{folder}` stands for the name of the batch's folder.
+    completion_files: tuple[Annotated[str, Field(min_length=1)], ...] = USUAL_COMPLETION_FILES
     # which folder below the root is the supplier, counted from 1.
     supplier_from: Annotated[int, Field(ge=1)] | None = None
 

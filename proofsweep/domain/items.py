@@ -134,6 +134,7 @@ class ManifestRow:
     # batch, release: the folders of the delivery's batch and release; None outside of one.
     batch: str | None = None
     release: str | None = None
+    judged_by: str = ""  # the versions of what else says how the audio must be: messages, lists of checksums
     is_touched: bool = False  # whether it has another time than when it was answered, and the same size
 
     @property

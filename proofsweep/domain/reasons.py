@@ -31,6 +31,7 @@ class Reason(StrEnum):
     UNREADABLE_MESSAGE = "unreadable_message"
     TEST_MESSAGE = "test_message"
     WITHDRAWN = "withdrawn"
+    CLIP = "clip"
     UNREADABLE_FILE = "unreadable_file"
     UNREADABLE_FOLDER = "unreadable_folder"
     OUTSIDE_CATALOG = "outside_catalog"
@@ -44,6 +45,10 @@ class Reason(StrEnum):
     BAD_ANSWER = "bad_answer"
     UNKNOWN_VERDICT = "unknown_verdict"
     CONTRADICTORY_ANSWER = "contradictory_answer"
+
+
+HINDERS_NOTHING = frozenset({Reason.CLIP})
+"""Reasons of files that nobody has to verify: nothing is to be done about them."""
 
 
 class AtFault(StrEnum):

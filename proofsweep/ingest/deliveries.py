@@ -5,7 +5,6 @@ any such convention is a batch of its own, whose files are taken one by one.
 """
 
 import posixpath
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,33 +15,33 @@ from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.text import printable
 from proofsweep.ingest.rules import Decision, PastAnswer, reason_of_scan
-from proofsweep.sources.ddex_delivery import Batch, Release
+from proofsweep.sources.ddex_delivery import BATCH_ID, Batch, Release
+from proofsweep.sources.ddex_files import RESOURCES
 
 IN_BATCH = "batch"  # the tag that all files of a delivery have, and no others in a watched folder
 
-# The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
-_BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")
 _APART = {Reason.TEST_MESSAGE, Reason.WITHDRAWN}  # rows that nobody waits for, takes or moves
 _NOT_THERE = {
-    *(Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED),
+    *(Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED),
     *(Reason.UNFINISHED, Reason.STAND_IN, Reason.SOURCE_UNAVAILABLE),
 }
 
 
 @dataclass(slots=True)
 class BatchRow:
-    """A row of a batch with what a scan has decided, and its answer if it has one."""
+    """A row of a watched folder with what a scan has decided, and its answer if it has one."""
 
     item_id: str
     row: ManifestRow
     decision: Decision
     answer: PastAnswer | None
     batch: "DeliveredBatch | None" = field(default=None, repr=False)
+    was_accepted: bool = False  # of a file that is not there: whether an earlier delivery brought it, and it moved on
 
     @property
     def is_apart(self) -> bool:
-        """Whether the file is of a test or of a withdrawn release."""
-        return reason_of_scan(self.row) in _APART
+        """Whether the file is of a test or of a withdrawn release, or was moved before its message came."""
+        return reason_of_scan(self.row) in _APART or (self.was_accepted and self.decision is Decision.ANSWERED)
 
     @property
     def is_there(self) -> bool:
@@ -59,9 +58,11 @@ class DeliveredBatch:
     location: str
     completion: str | None  # the location of the file that says that all is sent; None while it is not there
     needs_completion: bool  # whether nothing is taken before that file is there
+    needs_message: bool = False  # whether it is audio that may be a release's, whose message is not there
     releases: Mapping[str, Release] = field(default_factory=dict)
     rows: list[BatchRow] = field(default_factory=list)
     missing: str | None = None  # what is not there, in a clause
+    is_settled: bool = True  # whether its messages have not changed for a while
     folders: Collection[str] = ()  # of all deliveries of the scan, and of all releases
     files: Collection[str] = ()  # that lay in it when the scan was over, if it is answered
 
@@ -71,14 +72,25 @@ class DeliveredBatch:
         return next((release.sender for release in self.releases.values() if release.sender), "")
 
     @property
+    def version(self) -> str:
+        """Return the versions of all its messages."""
+        return "|".join([self.completion or "", *(release.version for release in self.releases.values())])
+
+    @property
     def is_sent(self) -> bool:
         """Whether the sender has said that all is sent, or does not say so."""
         return self.completion is not None or not self.needs_completion
 
     @property
+    def is_apart(self) -> bool:
+        """Whether all of it is of tests, or of withdrawn releases and what withdraws them."""
+        return bool(self.releases) and all(release.is_apart for release in self.releases.values())
+
+    @property
     def is_answered(self) -> bool:
         """Whether nothing more is to be expected: each file has its answer, or what is wrong with it is known."""
-        return self.is_sent and all(each.decision is Decision.ANSWERED for each in self.rows)
+        are_answered = all(each.decision is Decision.ANSWERED for each in self.rows)
+        return self.is_sent and are_answered and not self.needs_message and (bool(self.rows) or self.missing is None)
 
     @property
     def moved_rows(self) -> list[BatchRow]:
@@ -96,13 +108,18 @@ class DeliveredBatch:
 
     def why_incomplete(self) -> str | None:
         """Return what is not there, in a clause; None if the batch is complete."""
+        if self.needs_message:
+            return "its message is not there"
         if self.completion is None and self.needs_completion:
             return "its completion file is not there"
+        if not all(release.is_whole for release in self.releases.values()):
+            return "the end of its message is not there"
         missing = [each.row.audio or "" for each in self.moved_rows if not each.is_there]
-        if not missing:
-            return None
-        name = printable(posixpath.basename(missing[0]))
-        return f"named files and messages that are not there, or not whole: {len(missing):,}, the first of them {name}"
+        if missing:
+            name = printable(posixpath.basename(missing[0]))
+            there = f"{len(missing):,}, the first of them {name}"
+            return f"named files and messages that are not there, or not whole: {there}"
+        return None if self.is_settled else "its messages are not settled yet"
 
     def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> None:
         """Let files wait as long as the batch is not complete.
@@ -110,16 +127,32 @@ class DeliveredBatch:
         If that has lasted too long, they are taken with what is wrong with them, if the completion file is there or
         none is expected.
         """
-        why, rows = self.why_incomplete(), self.moved_rows
-        self.missing = why
-        is_settled = not any(each.decision is Decision.SETTLING for each in rows)
+        rows = self.moved_rows
+        self.missing = self.why_incomplete()
+        is_settled = self.is_settled and not any(each.decision is Decision.SETTLING for each in rows)
         is_late = is_settled and now - since >= timedelta(seconds=settings.batch_wait_seconds)
         if is_late and self.is_sent:
+            self._decide_late()
             return
-        waits_for_others = self.needs_completion and not (is_settled and why is None)
+        # Without the end of its message nobody knows which files are of the delivery.
+        is_whole = all(release.is_whole for release in self.releases.values())
+        waits_for_all = self.needs_completion or self.needs_message or not is_whole
+        waits_for_others = waits_for_all and not (is_settled and self.missing is None)
         for each in rows:
             if each.decision is Decision.TAKE and (waits_for_others or not each.is_there):
                 each.decision = Decision.INCOMPLETE_BATCH
+
+    def _decide_late(self) -> None:
+        """Do without a message that did not come, and without files that an earlier delivery brought."""
+        for each in self.rows:
+            if each.was_accepted:
+                each.decision = Decision.ANSWERED
+            if self.needs_message:
+                each.batch = None
+        if self.needs_message:
+            self.rows.clear()
+        elif not self.rows:
+            self.missing = None
 
 
 class DeliveredBatches:
@@ -136,24 +169,31 @@ class DeliveredBatches:
         """Return what a row is taken and moved with; None for a file that is on its own."""
         batch = None if row.batch is None else self._batches.get(row.batch)
         if batch is None or row.audio is None:
-            location = self._unnamed(row.audio or "")
-            return None if location is None else self._at(location, self._batches.get(location), needs_completion=True)
+            return self._unnamed(row.audio or "")
+        return self._of_release(batch, row.release or batch.location)
+
+    def sorted(self, rows: Iterable[BatchRow]) -> Sequence[DeliveredBatch]:
+        """Return all batches, those without audio too, each with its rows."""
+        for batch in self._batches.values():
+            for release in batch.releases:
+                self._of_release(batch, release)
+        for each in rows:
+            if (found := self.of(each.row)) is not None:
+                each.batch = found
+                found.rows.append(each)
+        return [*self._found.values()]
+
+    def _of_release(self, batch: Batch, release: str) -> DeliveredBatch:
         if batch.completion is not None:
             return self._at(batch.location, batch, needs_completion=True)
-        release = row.release or batch.location
         folder = self._folder_of(release)
-        if _BATCH_ID.fullmatch(posixpath.basename(folder)):
+        if BATCH_ID.fullmatch(posixpath.basename(folder)):
             return self._at(folder, batch, needs_completion=True)
         return self._at(release, batch, needs_completion=False)
 
-    def sorted(self, rows: Iterable[BatchRow]) -> Sequence[DeliveredBatch]:
-        for each in rows:
-            if (batch := self.of(each.row)) is not None:
-                each.batch = batch
-                batch.rows.append(each)
-        return [*self._found.values()]
-
-    def _at(self, location: str, batch: Batch | None, *, needs_completion: bool) -> DeliveredBatch:
+    def _at(
+        self, location: str, batch: Batch | None, *, needs_completion: bool, needs_message: bool = False
+    ) -> DeliveredBatch:
         if location not in self._found:
             releases: Mapping[str, Release] = {} if batch is None else batch.releases
             if not needs_completion:  # one of many that came each alone
@@ -162,6 +202,7 @@ class DeliveredBatches:
                 location=location,
                 completion=batch.completion if batch is not None and needs_completion else None,
                 needs_completion=needs_completion,
+                needs_message=needs_message,
                 releases=releases,
                 folders=self._folders,
             )
@@ -172,14 +213,20 @@ class DeliveredBatches:
         above = posixpath.dirname(release)
         return above if above != self._watched and is_within(above, self._watched) else release
 
-    def _unnamed(self, audio: str) -> str | None:
-        """Return the folder of the batch in which a file lies that no message speaks of: its message may still come.
+    def _unnamed(self, audio: str) -> DeliveredBatch | None:
+        """Return the batch of a file that no message speaks of: its message may still come.
 
-        Only a file in a folder below one with the name of a batch is such a file; others are no deliveries.
+        Only a file in a folder below one with the name of a batch is such a file, and one in a folder of resources;
+        others are no deliveries.
         """
         above, depth = posixpath.dirname(audio), 0
+        release: str | None = None
         while above != self._watched and is_within(above, self._watched):
-            if above in self._complete or (depth and _BATCH_ID.fullmatch(posixpath.basename(above))):
-                return above
-            above, depth = posixpath.dirname(above), depth + 1
-        return None
+            name = posixpath.basename(above)
+            if above in self._complete or (depth and BATCH_ID.fullmatch(name)):
+                return self._at(above, self._batches.get(above), needs_completion=True)
+            above = posixpath.dirname(above)
+            if name in RESOURCES and above != self._watched:
+                release = release or above
+            depth += 1
+        return None if release is None else self._at(release, None, needs_completion=False, needs_message=True)

@@ -17,12 +17,14 @@ from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import (
+    VERDICTS,
     Decision,
     PastAnswer,
     Sighting,
     decide,
     is_answer,
     may_be_same_bytes,
+    place_of,
     sighted,
     supplier_of,
     version_of,
@@ -30,9 +32,14 @@ from proofsweep.ingest.rules import (
 from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
+from proofsweep.sources.ddex_delivery import Batch
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import work_item_of
+
+# What lies in a watched folder, is no row, and is named: why, and what to do.
+STRAY, ARCHIVE, SET_ASIDE, WITHOUT_AUDIO = "stray_message", "archive", "set_aside", "without_audio"
+ABSENT = "absent"
 
 # Rows of files whose sidecars are on their way, and what such a file waits for.
 _AWAITED = {Reason.UNFINISHED: Cause.UNFINISHED, Reason.STAND_IN: Cause.NOT_DOWNLOADED}
@@ -48,10 +55,13 @@ class Scan:
     catalog_name: str = ""
     ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
     answered: list[tuple[WorkItem, PastAnswer]] = field(default_factory=list)  # files that still lie there
-    sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files without a verdict, by item ID
+    sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files that wait, by their places
     decisions: Counter[Decision] = field(default_factory=Counter)
     batches: Sequence[DeliveredBatch] = ()
     waiting: list[Row] = field(default_factory=list)
+    spoken: dict[str, str] = field(default_factory=dict)  # lists that speak of files which have gone, by their places
+    is_settling: bool = False  # whether a delivery without audio may still grow
+    _taken: set[str] = field(default_factory=set)  # the items that are ready
 
     def read(
         self,
@@ -60,47 +70,95 @@ class Scan:
         answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]],
         half_moved: Collection[str] = (),
     ) -> None:
-        """Decide about each listed file, by what is known of waiting files and by the newest answers of items, by ID.
+        """Decide about each listed file, by what is known of it at its place and by the newest answers of items, by ID.
 
-        Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
-        the second one until it has left the first.
+        Files below the folders that are `half_moved` are left out. Of a file that is delivered in several places, one
+        after another is verified, so that each has an answer for its own bytes.
 
         Raises:
             CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
         """
         self.catalog_name = folder.name
-        listed: dict[str, ManifestRow] = {}
-        found = ((item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved))
-        rows = [
-            BatchRow(item_id, row, Decision.INCOMPLETE_BATCH, None)
-            for item_id, row in found
-            if listed.setdefault(item_id, row) is not row
-        ]
-        if any(row.refused is not None and row.refused.reason is Reason.UNREADABLE_FOLDER for row in listed.values()):
+        listed = [(item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved)]
+        if any(row.refused is not None and row.refused.reason is Reason.UNREADABLE_FOLDER for _, row in listed):
             # Nothing is known of the files in it: what waits there goes on waiting when the folder can be read again.
-            self.sightings = {item_id: each for item_id, each in before.items() if item_id not in listed}
-        verdicts = answers_of(listed)
-        for item_id, row in listed.items():
-            sighting = self.sightings[item_id] = sighted(before.get(item_id), row, self.now)
-            known = (sighting.answer, verdicts.get(item_id))
-            answers = [each for each in known if each and each.is_recent_enough(self.now)]
-            answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
-            rows.append(BatchRow(item_id, row, decide(sighting, answer, row, self.now, self.context.settings), answer))
-        self._sort_batches(folder, rows)
+            places = {place_of(row) for _, row in listed}
+            self.sightings = {place: sighting for place, sighting in before.items() if place not in places}
+        places_of = Counter(item_id for item_id, _ in listed)
+        verdicts = answers_of([*places_of, *(self._plain_id(row) for _, row in listed if _is_missing(row))])
+        rows: list[BatchRow] = []
+        for item_id, row in listed:
+            sighting = sighted(before.get(place_of(row)), row, self.now)
+            answer = self._answer_to(row, sighting, verdicts.get(item_id))
+            decision = decide(sighting, answer, row, self.now, self.context.settings)
+            is_shared = places_of[item_id] > 1 and answer is not None and answer.outcome in VERDICTS
+            if decision is Decision.ANSWERED and is_shared:
+                sighting = replace(sighting, answer=answer)
+            self.sightings[place_of(row)] = sighting
+            known = (verdicts.get(item_id), verdicts.get(self._plain_id(row))) if _is_missing(row) else ()
+            was_accepted = any(each is not None and each.outcome == "accepted" for each in known)
+            rows.append(BatchRow(item_id, row, decision, answer, was_accepted=was_accepted))
+        batches = folder.batches if isinstance(folder, FolderScan) else {}
+        # What is left of a delivery that is half moved is none by itself.
+        left = {location: batch for location, batch in batches.items() if not _lies_in(location, half_moved)}
+        self._sort_batches(left, rows, before)
         for each in rows:
             self._take_in(each)
         for batch in (batch for batch in self.batches if self.disposal.targets and batch.is_answered):
             with suppress(SourceError):  # its move will say why
                 batch.files = self.disposal.files_of(batch)
+        self._name_others(folder)
 
-    def _sort_batches(self, folder: Catalog, rows: Sequence[BatchRow]) -> None:
-        batches = folder.batches if isinstance(folder, FolderScan) else {}
+    def _plain_id(self, row: ManifestRow) -> str:
+        """Return the item that a file was before its message came."""
+        return item_id_of(replace(row, item_id=None), self.catalog_name)
+
+    def _answer_to(self, row: ManifestRow, sighting: Sighting, newest: PastAnswer | None) -> PastAnswer | None:
+        """Return the answer for the listed bytes, else one that may be for the same bytes; None if there is none."""
+        answers = [each for each in (sighting.answer, newest) if each and each.is_recent_enough(self.now)]
+        own = (each for each in answers if is_answer(each, row))
+        return next(own, answers[-1] if answers else None)
+
+    def _sort_batches(
+        self, batches: Mapping[str, Batch], rows: Sequence[BatchRow], before: Mapping[str, Sighting]
+    ) -> None:
         self.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
         for batch in self.batches:
-            since = min(self.sightings[each.item_id].since for each in batch.rows)
-            batch.decide(self.now, since, self.context.settings)
+            since = [self.sightings[place_of(each.row)].since for each in batch.rows] or [self._seen(batch, before)]
+            batch.decide(self.now, min(since), self.context.settings)
             for each in batch.rows:
                 each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
+
+    def _seen(self, batch: DeliveredBatch, before: Mapping[str, Sighting]) -> datetime:
+        """Return since when a delivery without audio lies there as it is now, and say whether it may still grow."""
+        place = utf8_text(batch.location)
+        sighting = before.get(place)
+        if sighting is None or sighting.version != batch.version:
+            sighting = Sighting(version=batch.version, since=self.now)
+        self.sightings[place] = sighting
+        batch.is_settled = self.now - sighting.since >= timedelta(seconds=self.context.settings.settle_seconds)
+        return sighting.since
+
+    def _name_others(self, folder: Catalog) -> None:
+        """Name what lies there, is no row, and would lie there for ever without a word."""
+        for batch in self.batches:
+            if batch.is_apart:
+                self.waiting.append(waiting_row(batch.location, SET_ASIDE))
+            elif not batch.rows and not batch.needs_message:
+                why = WITHOUT_AUDIO if batch.is_answered else Decision.INCOMPLETE_BATCH
+                self.waiting.append(waiting_row(batch.location, why, batch.missing))
+                self.is_settling = self.is_settling or not batch.is_settled
+        if isinstance(folder, FolderScan):
+            lists = folder.checksum_lists
+            self.spoken = {
+                place: judged_by
+                for place, judged_by in self.spoken.items()
+                if not lists.isdisjoint(judged_by.split(","))
+            }
+            self.waiting += [waiting_row(file, STRAY) for file in folder.strays]
+            self.waiting += [waiting_row(file, ARCHIVE) for file in folder.archives]
+            self.waiting += [waiting_row(file, Cause.ORPHAN_SIDECARS) for file in folder.orphans]
+            self.waiting += [waiting_row(file, Cause.UNFINISHED) for file in folder.unfinished]
 
     def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
         release = batch.releases.get(row.release or "")
@@ -114,18 +172,29 @@ class Scan:
         may_grow = not is_touched and self._may_grow(each)
         if each.decision is Decision.TAKE and may_grow and not self._is_complete(each.row):
             each.decision = Decision.INCOMPLETE
+        if each.decision is Decision.TAKE and each.item_id in self._taken:
+            each.decision = Decision.INCOMPLETE_BATCH
         self.decisions[each.decision] += 1
         match each.decision:
             case Decision.INCOMPLETE_BATCH | Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
                 missing = None if each.batch is None else each.batch.missing
-                self.waiting.append(waiting_row(each.row.audio, each.decision, missing))
+                why = ABSENT if _is_missing(each.row) else each.decision
+                detail = None if why == ABSENT else missing
+                self.waiting.append(waiting_row(each.row.audio, why, detail))
             case Decision.ANSWERED:
-                if self.sightings[each.item_id].answer is None:
-                    del self.sightings[each.item_id]
-                if each.answer is not None and self.disposal.targets and each.batch is None:
-                    self.answered.append((self.item_of(each), each.answer))
+                self._keep_answered(each)
             case Decision.TAKE:
+                self._taken.add(each.item_id)
                 self.ready.append(replace(each.row, is_touched=is_touched))
+
+    def _keep_answered(self, each: BatchRow) -> None:
+        """Forget an answered file, unless its answer is known only here, or it is judged anew by another message."""
+        place = place_of(each.row)
+        may_be_judged_anew = self.disposal.targets and each.row.judged_by
+        if self.sightings[place].answer is None and not may_be_judged_anew:
+            del self.sightings[place]
+        if each.answer is not None and self.disposal.targets and each.batch is None:
+            self.answered.append((self.item_of(each), each.answer))
 
     def item_of(self, each: BatchRow) -> WorkItem:
         return work_item_of(each.row, self.catalog_name, self.context.sidecar_field)
@@ -133,15 +202,17 @@ class Scan:
     def _may_grow(self, each: BatchRow) -> bool:
         """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
         is_said_whole = each.batch is not None and each.batch.needs_completion
-        age = self.now - self.sightings[each.item_id].since
+        age = self.now - self.sightings[place_of(each.row)].since
         return not is_said_whole and age < timedelta(seconds=self.context.settings.pair_seconds)
 
     def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
         for row in rows:
             audio = row.audio or ""
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
-            if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
+            if (is_away and row.batch is None) or _lies_in(audio, half_moved):
                 continue  # it was moved, or is still on its way
+            if row.batch is None and row.judged_by and self.spoken.get(place_of(row)) == row.judged_by:
+                row = replace(row, declared=None, judged_by="")  # noqa: PLW2901 - the list is of the file before
             if row.batch is None and row.refused is not None and row.refused.reason in _AWAITED:
                 self.waiting.append(waiting_row(row.audio, _AWAITED[row.refused.reason], row.refused.detail))
                 continue
@@ -159,6 +230,15 @@ class Scan:
                 return not audio.is_cut_short() and (row.sidecar is not None or not audio.needs_sidecar())
         except SourceError:
             return False  # once it has waited for so long, its row will say why
+
+
+def _lies_in(location: str, folders: Collection[str]) -> bool:
+    return any(is_within(location, folder) for folder in folders)
+
+
+def _is_missing(row: ManifestRow) -> bool:
+    """Whether a message names a file that is not there."""
+    return row.batch is not None and row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
 
 
 def waiting_row(file: str | None, why: str, detail: str | None = None) -> Row:

@@ -12,7 +12,7 @@ from proofsweep.config.locations import is_bucket, is_within, one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
 from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.sources.moves import Moves
@@ -20,6 +20,7 @@ from proofsweep.sources.presence import mount_of
 
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
 _GONE = {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}
+_WITH_THE_REST = "It was accepted, and is in quarantine since another file of its delivery was not."
 _OF_VERDICT = {"accepted": Disposition.ACCEPTED, "rejected": Disposition.QUARANTINED}
 
 
@@ -43,6 +44,11 @@ class Move:
     items: tuple[tuple[WorkItem, PastAnswer], ...]
     disposition: Disposition  # of all items, after the move
     folder: str | None = None  # the folder of a delivery that moves as a whole; None for the files of one item
+
+    @property
+    def results(self) -> int:
+        """How many results it has: one for each item; one for a delivery without audio."""
+        return max(1, len(self.items))
 
     @property
     def name(self) -> str:
@@ -81,12 +87,12 @@ class Disposal:
         places = (self.watched, *self.targets.values())
         return replace(self, mounts={place: mount_of(place) for place in places})
 
-    def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
+    def chosen(self, item: WorkItem, answer: PastAnswer, lists: Sequence[str] = ()) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 
         Only a verdict moves a file: one that failed or is ineligible, or has no answer yet, stays. So does a file of a
         batch, which moves as a whole. The sidecar is copied first, so no audio is ever without its own: it would be
-        taken for another delivery.
+        taken for another delivery. So are `lists` of checksums that are of this file alone.
         """
         disposition = _OF_VERDICT.get(answer.outcome, Disposition.LEFT)
         if disposition not in self.targets or item.is_delivered:
@@ -100,7 +106,8 @@ class Disposal:
         if any(map(self.moves.is_link, files)):
             return _stays("It is a link, and links are not moved.")
         try:
-            names = self._free_names(item.audio, files, disposition, _beside)
+            of_lists = {file: digest for file in lists if (digest := self.moves.digest(file)) is not None}
+            names = self._free_names(item.audio, of_lists | files, disposition, _beside)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
         return Move(files=names, items=((item, answer),), disposition=disposition)
@@ -112,9 +119,9 @@ class Disposal:
 
         All go where the worst one goes. Files of tests and of withdrawn releases stay. Nothing is changed.
         """
-        is_accepted = all(answer.outcome == "accepted" for _, answer in answered)
+        is_accepted = all(answer.outcome == "accepted" or answer.reason in HINDERS_NOTHING for _, answer in answered)
         disposition = Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
-        if disposition not in self.targets or not answered:
+        if disposition not in self.targets or batch.is_apart:
             return _stays()
         try:
             files = self.files_of(batch)
@@ -132,8 +139,13 @@ class Disposal:
         return Move(files=names, items=tuple(answered), disposition=disposition, folder=batch.location)
 
     def files_of(self, batch: DeliveredBatch) -> list[str]:
-        """Name the files that move with a batch; SourceError if a folder in it cannot be listed, or is a link."""
-        return [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
+        """Name the files that move with a batch; SourceError if a folder in it cannot be listed, or is a link.
+
+        Audio that a message names is among them, also if listings leave it out.
+        """
+        files = [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
+        there = (row.row.audio for row in batch.moved_rows if isinstance(row.row.audio_facts, FileFacts))
+        return list(dict.fromkeys([*files, *(audio for audio in there if audio is not None)]))
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.
@@ -150,26 +162,33 @@ class Disposal:
             goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
             is_half = not self._undo(move)
             if is_half and goes_elsewhere and self._holds_last(move):
-                return [_stays()] * len(move.items)  # nothing was removed, so it is chosen anew, by the new setting
+                return [_stays()] * max(
+                    1, len(move.items)
+                )  # nothing was removed, so it is chosen anew, by the new setting
             begun = f" Its move to {one_line(posixpath.dirname(move.name))} was begun."
             to = begun if goes_elsewhere else self._bound_for(move.disposition)
             result = DisposalResult(disposition, detail=error.message + ("" if is_of_source else to), is_half=is_half)
-            return [result] * len(move.items)
+            return [result] * move.results
         if not any(each.is_there for each in copied):
-            return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * len(move.items)
+            return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * move.results
         try:
             self._remove(move, copied[-1])
             list(some_at_once(copied[:-1], partial(self._remove, move), AT_ONCE))
         except SourceError as error:
             detail = f"It was copied, but not removed. {error.message}"
-            return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * len(move.items)
+            return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * move.results
         if move.folder not in {None, self.watched}:
             self.moves.remove_empty(move.folder or "")
         targets = {file.source: file.target for file in move.files}
-        return [
-            DisposalResult(move.disposition, targets.get(item.audio), targets.get(item.sidecar or ""))
-            for item, _ in move.items
-        ]
+        if not move.items:
+            return [DisposalResult(move.disposition, posixpath.dirname(move.name))]
+        moved: list[DisposalResult] = []
+        for item, answer in move.items:
+            is_held_back = move.disposition is Disposition.QUARANTINED and answer.outcome == "accepted"
+            sidecar = targets.get(item.sidecar or "")
+            words = _WITH_THE_REST if is_held_back else None
+            moved.append(DisposalResult(move.disposition, targets.get(item.audio), sidecar, words))
+        return moved
 
     def _free_names(
         self,
@@ -195,7 +214,7 @@ class Disposal:
 
     def _free_name(self, source: str, target: str, sha256: str) -> FileMove | None:
         """Return how a file goes to a name; None if another file has it."""
-        held = self.moves.digest(target)
+        held = self.moves.held(target)
         is_free = held in {None, sha256}
         return FileMove(source=source, target=target, sha256=sha256, owns=held is None) if is_free else None
 
@@ -269,7 +288,7 @@ class Disposal:
             self._refuse_away(move)
             last = move.files[-1]
             self.moves.clear(last.target)
-            if self.moves.digest(last.target) == last.sha256 and (move.folder is None or last.owns):
+            if self.moves.held(last.target) == last.sha256 and (move.folder is None or last.owns):
                 return move.folder is None  # a batch is half moved, and the next pass goes on
             for file in filter(lambda each: each.owns, move.files[:-1]):
                 if move.folder is None or self.moves.digest(file.source) == file.sha256:

@@ -14,14 +14,14 @@ from proofsweep.config.locations import is_bucket, one_line, path_of, shown
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, RunMustStop, SourceError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
-from proofsweep.domain.reasons import about
+from proofsweep.domain.reasons import HINDERS_NOTHING, Reason, about
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown, printable
-from proofsweep.ingest.folder import ReadyFiles, Scan, waiting_row
+from proofsweep.ingest.folder import ABSENT, ARCHIVE, SET_ASIDE, STRAY, WITHOUT_AUDIO, ReadyFiles, Scan
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, Disposition, PastAnswer, answer_of
 from proofsweep.ingest.state import FolderState, IngestContext, Records, sightings_after
-from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.catalog import Catalog, CatalogBase
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
@@ -45,12 +45,25 @@ _WAITING = {
     Decision.RESTING: "waiting for another try",
 }
 
+_NAMED = {
+    Cause.ORPHAN_SIDECARS: "no audio beside it has its name",
+    Cause.UNFINISHED: "it is still being written, or its upload ended early",
+    Reason.STAND_IN: "it is not downloaded: only its placeholder lies there",
+    Cause.NOT_DOWNLOADED: "it is not downloaded: only its placeholder lies there",
+    ABSENT: "a message names it, and it is not there yet",
+    STRAY: "a message, or a completion file, that lies in no delivery's folder; give each delivery a folder of its own",
+    ARCHIVE: "an archive is not read: unpack it",
+    SET_ASIDE: "a test, or a withdrawn release: it is never moved",
+    WITHOUT_AUDIO: "a delivery without audio, which is complete",
+}
+
 
 @dataclass(slots=True)
 class PassReport:
     decisions: Counter[Decision] = field(default_factory=Counter)  # listed files by what was done with them
     rows: list[Row] = field(default_factory=list)  # of the table `ingest`
-    not_moved: dict[str, Row] = field(default_factory=dict)  # by item ID, that should have been moved, now or before
+    not_moved: dict[str, Row] = field(default_factory=dict)  # by place, that should have been moved, now or before
+    without_audio: list[Row] = field(default_factory=list)  # deliveries that were moved: folder, moved_to
     waiting: list[Row] = field(default_factory=list)  # files, and sidecars without audio: file, why, detail
     run_ids: list[str] = field(default_factory=list)  # the runs that it gave to be verified
     ignored: Mapping[str, int] = field(default_factory=dict)  # entries that are no files to verify, by the cause
@@ -63,6 +76,7 @@ class PassReport:
         parts += [
             f"{moved[word]:,} moved ({word})" for word in (Disposition.ACCEPTED, Disposition.QUARANTINED) if moved[word]
         ]
+        parts += [f"{len(self.without_audio):,} deliveries without audio moved"] if self.without_audio else []
         parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
         parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := self.decisions[decision])]
         ignored = [f"ignored: {ignored_words(self.ignored)}"] if self.ignored else []
@@ -75,9 +89,13 @@ class PassReport:
     def messages(self) -> list[str]:
         """Return why moves were not made, what to do about files that were not accepted, and what waits."""
         messages = [f"{printable(str(row['audio']))}: not moved. {row['detail']}" for row in self.not_moved.values()]
-        for row in (row for row in self.rows if row["outcome"] != "accepted"):
-            audio, reason = printable(str(row["audio"])), str(row["reason"])
-            messages.append(f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}")
+        for row in self.rows:
+            audio, reason = printable(str(row["audio_moved_to"] or row["audio"])), str(row["reason"])
+            if row["outcome"] != "accepted" and reason not in HINDERS_NOTHING:
+                messages.append(f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}")
+            elif row["disposition"] == Disposition.QUARANTINED:
+                messages.append(f"{audio}: {row['detail']}")
+        messages += [f"{each['folder']}: moved to {each['moved_to']}; it has no audio" for each in self.without_audio]
         messages += [f"{each['file']}: {_why_it_waits(each)}" for each in self.waiting]
         more = len(messages) - _NAMED_FILES
         return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
@@ -92,16 +110,16 @@ class PassReport:
             "ignored": dict(self.ignored),
             "runs": self.run_ids,
             "rows": self.rows,
+            "without_audio": self.without_audio,
             "not_moved": [*self.not_moved.values()],
             "waiting": self.waiting,
         }
 
 
 def _why_it_waits(waiting: Row) -> str:
-    if waiting["why"] == Cause.ORPHAN_SIDECARS:
-        return "no audio beside it has its name"
-    if waiting["why"] not in _WAITING:
-        return str(waiting["detail"] or "it is still being written")
+    named = _NAMED.get(str(waiting["why"]))
+    if named is not None:
+        return str(waiting["detail"] or named)
     words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
     return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
 
@@ -117,7 +135,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
         RunMustStop: it was watched before, or is there, and cannot be listed now.
         ResultsError: the results store cannot be used.
     """
-    path = path_of(location, str(Path.cwd())).rstrip("/")
+    path = _absolute(location)
     store = context.results.store.below(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
     error = _listing_error(path)
@@ -176,8 +194,9 @@ class WatchedFolder:
 
     def catalog(self) -> Catalog:
         catalog = self.context.open_catalog(self.path)
-        if catalog.kind != "folder":
+        if not isinstance(catalog, FolderScan):
             raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
+        catalog.is_watched = True
         return catalog
 
 
@@ -186,7 +205,9 @@ class IngestPass:
         self.folder, self.context = folder, folder.context
         self.disposal = folder.disposal.from_now_on()
         self.state, self.report = FolderState.load(folder.lease.store, folder.lease.name), PassReport()
-        self.records = Records(self.context, self.state, self.disposal, self.report.not_moved)
+        self.records = Records(
+            self.context, self.state, self.disposal, self.report.not_moved, self.report.without_audio
+        )
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
@@ -278,28 +299,30 @@ class IngestPass:
     def _settled_scan(self) -> Scan:
         """Scan once, and once more after a while if that settles files that were seen for the first time."""
         scan = self._scanned()
-        if scan.decisions[Decision.SETTLING]:
+        if scan.decisions[Decision.SETTLING] or scan.is_settling:
             self.context.rest(self.context.settings.settle_seconds)
             scan = self._scanned()
         self.report.decisions = scan.decisions
         return scan
 
     def _scanned(self) -> Scan:
-        scan = Scan(self.context, self.disposal, self.context.clock())
+        scan = Scan(self.context, self.disposal, self.context.clock(), spoken=self.state.spoken)
         with suppress(EmptyCatalog):
             catalog = self.folder.catalog()
             try:
                 scan.read(catalog, self.state.sightings, self._past_answers, self.records.half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
-                self.report.waiting = [*scan.waiting, *_waiting_for_others(catalog)]
-        self.state.sightings = scan.sightings
+                self.report.waiting = scan.waiting
+        self.state.sightings, self.state.spoken = scan.sightings, scan.spoken
         self.folder.refuse_if_lost()
         self.state.save()
         return scan
 
     def _past_answers(self, item_ids: Collection[str]) -> dict[str, PastAnswer]:
         """Return the newest answer of each item that has one, by item ID."""
+        if not item_ids:  # an empty folder reads no store
+            return {}
         found = Latest(self.context.results).answers(self.context.environment, item_ids, ANSWER_COLUMNS)
         return {item_id: answer_of(row) for item_id, row in found.items()}
 
@@ -307,8 +330,10 @@ class IngestPass:
         for batch in (batch for batch in scan.batches if batch.is_answered):
             answered = [(scan.item_of(each), each.answer) for each in batch.moved_rows if each.answer is not None]
             rows = self.records.of_batch(self.disposal.chosen_for_batch(batch, answered), answered)
-            written = {row["item_id"] for row in rows}
-            self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
+            written = {row["audio"] for row in rows}
+            self.report.rows = [row for row in self.report.rows if row["audio"] not in written] + rows
+        moved = {each["folder"] for each in self.report.without_audio}
+        self.report.waiting = [each for each in self.report.waiting if each["file"] not in moved]
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = self.context.new_run_id()
@@ -320,14 +345,6 @@ class IngestPass:
             self.state.close_run(run_id)
             raise
         return run_id
-
-
-def _waiting_for_others(catalog: Catalog) -> list[Row]:
-    """Return the files that are no rows yet: sidecars without audio, and what is still written."""
-    if not isinstance(catalog, FolderScan):
-        return []
-    waiting = [waiting_row(each, Cause.ORPHAN_SIDECARS) for each in catalog.orphans]
-    return waiting + [waiting_row(each, Cause.UNFINISHED) for each in catalog.unfinished]
 
 
 def _away(watched: str, because: str) -> RunMustStop:
@@ -365,10 +382,16 @@ def _mounts_of(disposal: Disposal) -> dict[str, str]:
     return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
 
 
+def _absolute(location: str) -> str:
+    """Return a location without `..`, as scans give it: a folder that is written otherwise is the same one."""
+    here = str(Path.cwd())
+    return CatalogBase(here).without_dots(path_of(location, here)).rstrip("/")
+
+
 def _target(location: str | None, watched: str, setting: str) -> str | None:
     if location is None:
         return None
-    target = path_of(location, str(Path.cwd())).rstrip("/")
+    target = _absolute(location)
     here, there = (each if is_bucket(each) else os.path.realpath(each) for each in (watched, target))
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
         raise ConfigError(

@@ -1,5 +1,6 @@
 """Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -7,13 +8,13 @@ from enum import StrEnum
 from typing import Any
 
 from proofsweep.config.sections import IngestSettings
-from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.items import FileFacts, ManifestRow, utf8_text
 from proofsweep.domain.reasons import AtFault, Heals, Reason, about
 
 # What a scan of a folder knows of a delivery, without reading any audio.
 _FROM_SCAN = {
     *(Reason.MISSING_AUDIO, Reason.NOT_IN_MESSAGE, Reason.UNREADABLE_MESSAGE),
-    *(Reason.TEST_MESSAGE, Reason.WITHDRAWN),
+    *(Reason.TEST_MESSAGE, Reason.WITHDRAWN, Reason.CLIP),
 }
 VERDICTS = {"accepted", "rejected"}
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(minutes=5), timedelta(days=1)  # the wait doubles with each failure
@@ -43,6 +44,7 @@ class PastAnswer:
     run_id: str
     leg: int
     item_id: str
+    audio: str | None = None  # where it was then
     outcome: str
     reason: str | None
     audio_bytes: int | None
@@ -67,13 +69,16 @@ def answer_of(row: Mapping[str, Any]) -> PastAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What the passes so far know of one version of an item that has no verdict."""
+    """What the passes so far know of one version of a file at its place."""
 
     version: str  # of the audio and the sidecar together
     since: datetime
     tries: int = 0
     retry_at: datetime | None = None  # when it is tried again; None if it has not failed
-    answer: PastAnswer | None = None  # that it is ineligible, if that stands
+    # That it is ineligible, if that stands; or a verdict, of an item of which another file may have a newer one.
+    answer: PastAnswer | None = None
+    judged_by: str = ""  # the versions of messages and lists that say how it must be
+    is_judged_anew: bool = False  # whether these have changed since its verdict
 
 
 def retry_at(tries: int, now: datetime) -> datetime:
@@ -82,10 +87,15 @@ def retry_at(tries: int, now: datetime) -> datetime:
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
-    """Return what is known of a file after it was listed once more; a new version begins anew."""
+    """Return what is known of a file after it was listed once more.
+
+    A new version begins anew, and so does a file whose message or list is another one by now.
+    """
     version = version_of(row)
     if before is None or before.version != version:
-        return Sighting(version=version, since=now)
+        return Sighting(version=version, since=now, judged_by=row.judged_by)
+    if before.judged_by != row.judged_by:
+        return Sighting(version=version, since=now, judged_by=row.judged_by, is_judged_anew=True)
     # A clock that was put back must not make it wait for ever.
     latest = None if before.retry_at is None else min(before.retry_at, now + _LONGEST_RETRY)
     return replace(before, since=min(before.since, now), retry_at=latest)
@@ -95,7 +105,7 @@ def decide(
     sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, settings: IngestSettings
 ) -> Decision:
     """Return what a pass does with a listed file; one to TAKE may still turn out to be incomplete."""
-    if answer is not None and is_answer(answer, row):
+    if answer is not None and is_answer(answer, row) and not sighting.is_judged_anew:
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=settings.settle_seconds):
         return Decision.SETTLING
@@ -112,7 +122,9 @@ def is_answer(answer: PastAnswer, row: ManifestRow) -> bool:
     outcome, reason, known = answer.outcome, answer.reason, reason_of_scan(row)
     if row.batch is not None and known is not None:
         return is_finding(outcome, reason) and reason == known
-    if reason in _FROM_SCAN:
+    # Of an item that was delivered twice, each file needs a row for its own bytes.
+    is_elsewhere = row.batch is not None and answer.audio != place_of(row)
+    if reason in _FROM_SCAN or is_elsewhere:
         return False
     is_same_version = (answer.audio_version, answer.sidecar_version) == (row.audio_version, row.sidecar_version)
     return is_same_version and stands(outcome, reason, is_delivered=row.batch is not None)
@@ -144,6 +156,18 @@ def is_finding(outcome: str, reason: str | None) -> bool:
     """Whether an outcome says what is wrong with a delivery, so that only its sender can heal it."""
     at_fault = about(reason).at_fault
     return outcome == "ineligible" and (at_fault is AtFault.FILE or reason == Reason.MISSING_AUDIO)
+
+
+def place_of(row: ManifestRow) -> str:
+    """Return what stands for a file's location in tables and in what passes remember."""
+    return utf8_text(row.audio or "")
+
+
+def own_lists(audio: str, judged_by: str) -> list[str]:
+    """Return the lists of checksums beside a file that speak of it alone, such as `song.wav.md5`."""
+    folder, name = posixpath.split(audio)
+    names = (version.rpartition(" ")[0] for version in judged_by.split(","))
+    return [posixpath.join(folder, each) for each in names if posixpath.splitext(each)[0] == name]
 
 
 def version_of(row: ManifestRow) -> str:

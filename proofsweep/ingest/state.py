@@ -27,6 +27,7 @@ from proofsweep.ingest.rules import (
     PastAnswer,
     Sighting,
     answer_of,
+    own_lists,
     retry_at,
     stands,
     supplier_of,
@@ -48,6 +49,7 @@ _KINDS: Mapping[str, TypeAdapter[Any]] = {
     "part": TypeAdapter(str | None),
     "moves": TypeAdapter(tuple[Move, ...]),
     "runs": TypeAdapter(list[str]),
+    "spoken": TypeAdapter(dict[str, str]),
 }
 
 
@@ -57,10 +59,13 @@ class FolderState:
 
     store: Store
     name: str
-    sightings: dict[str, Sighting] = field(default_factory=dict)  # of the files without a verdict, by item ID
+    sightings: dict[str, Sighting] = field(default_factory=dict)  # of files that wait, by their places
     part: str | None = None  # takes the rows of the moves, if nobody else writes them
     moves: Sequence[Move] = ()  # that have begun, and did not end
     runs: list[str] = field(default_factory=list)  # that were begun and not disposed of, oldest first
+    # Of files that were moved away from under a list of checksums, by their places: the version of the list, which says
+    # nothing of the next file that comes there.
+    spoken: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, store: Store, name: str) -> Self:
@@ -119,7 +124,8 @@ class Records:
     context: IngestContext
     state: FolderState
     disposal: Disposal
-    not_moved: dict[str, Row]  # the rows of files that should have been moved, by item ID
+    not_moved: dict[str, Row]  # the rows of files that should have been moved, by their places
+    without_audio: list[Row] = field(default_factory=list)  # deliveries that were moved: folder, moved_to
     half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
 
     @property
@@ -193,17 +199,33 @@ class Records:
 
         After a kill, `part` takes the rows; without one, somebody disposes of these files again.
         """
-        chosen = list(some_at_once(verified, lambda each: self.disposal.chosen(*each), AT_ONCE))  # (1)
+        chosen = list(some_at_once(verified, self._chosen, AT_ONCE))  # (1)
         moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
         self._keep_moves(part, moves.values())  # (2)
         results = some_at_once(chosen, lambda each: self._moved(each)[0] if isinstance(each, Move) else each, AT_ONCE)
         return [
-            self._row(item, answer, result, sightings.get(item.item_id))
+            self._row(item, answer, result, sightings.get(utf8_text(item.audio)))
             for (item, answer), result in zip(verified, results, strict=True)  # (3)
         ]
 
+    def _chosen(self, verified: _Answered) -> Move | DisposalResult:
+        item, answer = verified
+        sighting = self.state.sightings.get(utf8_text(item.audio))
+        return self.disposal.chosen(item, answer, own_lists(item.audio, "" if sighting is None else sighting.judged_by))
+
     def _rows_of(self, move: Move) -> list[Row]:
-        return [self._row(*each, result, None) for each, result in zip(move.items, self._moved(move), strict=True)]
+        results = self._moved(move)
+        if not move.items:
+            self._tell_without_audio(move, results[0])
+            return []
+        return [self._row(*each, result, None) for each, result in zip(move.items, results, strict=True)]
+
+    def _tell_without_audio(self, move: Move, result: DisposalResult) -> None:
+        folder = utf8_text(move.folder or "")
+        if result.disposition is Disposition.LEFT:
+            self.not_moved[folder] = {"audio": folder, "detail": result.detail}
+        else:
+            self.without_audio.append({"folder": folder, "moved_to": result.audio and utf8_text(result.audio)})
 
     def _moved(self, move: Move) -> list[DisposalResult]:
         results = self.disposal.moved(move)
@@ -254,9 +276,12 @@ class Records:
             "acted_at": now,
             "tags": item.tags_json,
         }
-        self.not_moved.pop(item.item_id, None)
+        seen = self.state.sightings.get(utf8_text(item.audio))
+        if result.audio is not None and seen is not None and seen.judged_by and not item.is_delivered:
+            self.state.spoken[utf8_text(item.audio)] = seen.judged_by
+        self.not_moved.pop(utf8_text(item.audio), None)
         if result.disposition is Disposition.LEFT and result.detail is not None:
-            self.not_moved[item.item_id] = row
+            self.not_moved[utf8_text(item.audio)] = row
         return row
 
 
@@ -275,18 +300,22 @@ def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now:
     for row in rows:
         cells: dict[str, Any] = {**row}
         version = text_of_versions(cells["audio_version"], cells["sidecar_version"])
-        known = waiting.get(cells["item_id"])
+        known = waiting.get(cells["audio"])
         if known is not None and (known.version != version or known.tries > cells["tries"]):
             continue
-        waiting.pop(cells["item_id"], None)
+        waiting.pop(cells["audio"], None)
+        judged_by = "" if known is None else known.judged_by
         if cells["outcome"] in VERDICTS:
+            if judged_by:  # it is judged once more if that changes
+                waiting[cells["audio"]] = Sighting(version=version, since=now, judged_by=judged_by)
             continue
         is_final = stands(cells["outcome"], cells["reason"], is_delivered=IN_BATCH in tags_of(cells["tags"]))
-        waiting[cells["item_id"]] = Sighting(
+        waiting[cells["audio"]] = Sighting(
             version=version,
             since=cells["first_seen_at"] or now,
             tries=0 if is_final else cells["tries"],
             retry_at=cells["retry_at"],
             answer=answer_of(cells | {"finished_at": cells["verified_at"]}) if is_final else None,
+            judged_by=judged_by,
         )
     return waiting

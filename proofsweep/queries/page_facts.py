@@ -28,7 +28,8 @@ _COUNTS = """
     count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
     count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
-    count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone
+    count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
+    count(*) FILTER (state = 'ineligible' AND reason = 'clip') AS clips
 """
 _OUTCOMES = """
     SELECT run_id, outcome, count(DISTINCT manifest_row)
@@ -79,6 +80,7 @@ class FileCounts:
     ineligible: int
     not_sent: int
     gone: int
+    clips: int = 0  # of the ineligible ones, those that nobody has to verify
 
     @property
     def answered(self) -> int:
@@ -87,7 +89,7 @@ class FileCounts:
 
     @property
     def need_attention(self) -> int:
-        return self.rejected + self.failed + self.ineligible
+        return self.rejected + self.failed + self.ineligible - self.clips
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

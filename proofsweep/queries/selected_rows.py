@@ -13,7 +13,7 @@ import duckdb
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.reasons import Reason, about, reason_entries
+from proofsweep.domain.reasons import HINDERS_NOTHING, Reason, about, reason_entries
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
@@ -147,7 +147,7 @@ def items_standing(results: Results, environment: str, words: Sequence[str]) -> 
             yield from map(str, batch["item_id"].to_pylist())
 
 
-IS_OPEN = having(NEED_ATTENTION)
+IS_OPEN = f"{having(NEED_ATTENTION)} AND coalesce(reason, '') NOT IN ({', '.join(map(quoted, HINDERS_NOTHING))})"
 _NO_VALUE = "NULL::VARCHAR"
 _GROUPS = """
     SELECT

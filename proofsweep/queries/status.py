@@ -15,7 +15,7 @@ from proofsweep.config.threads import monotonic, sleep, some_at_once, utc_now
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
-from proofsweep.domain.reasons import about
+from proofsweep.domain.reasons import HINDERS_NOTHING, about
 from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.store.heartbeat import STALE_SECONDS, LegProgress, OpenLeg, together
@@ -48,9 +48,13 @@ class Group:
         return about(self.reason, self.outcome).remedy
 
     @property
+    def needs_attention(self) -> bool:
+        return self.outcome in NEED_ATTENTION and self.reason not in HINDERS_NOTHING
+
+    @property
     def example_to_look_at(self) -> str:
         """One file of these rows if they need attention; never a proof ID, since Prefect keeps what is named here."""
-        return self.example if self.outcome in NEED_ATTENTION and proof_id_of(self.example) is None else ""
+        return self.example if self.needs_attention and proof_id_of(self.example) is None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +138,12 @@ class RunStatus:
 
     def rows(self, outcome: str) -> int:
         return sum(group.rows for group in self.groups if group.outcome == outcome)
+
+    def attention(self, outcome: str) -> int:
+        """How many rows of an outcome somebody must look at."""
+        if outcome not in NEED_ATTENTION:
+            return 0
+        return sum(group.rows for group in self.groups if group.outcome == outcome and group.needs_attention)
 
     def total(self, column: str) -> int:
         return sum(leg.count(column) for leg in self.legs)

@@ -111,8 +111,9 @@ def _kinds_of(groups: Sequence[AttentionGroup]) -> list[Kind]:
 def _sentence_of_run(run: RunStatus) -> str:
     rows = "file was" if run.plan.items == 1 else "files were"
     parts = [f"{run.finished:,} of {run.plan.items:,} {rows} checked in this run: {run.rows('accepted'):,} accepted"]
-    if attention := sum(map(run.rows, NEED_ATTENTION)):
-        found = ", ".join(f"{run.rows(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.rows(outcome))
+    if attention := sum(map(run.attention, NEED_ATTENTION)):
+        outcomes = filter(run.attention, NEED_ATTENTION)
+        found = ", ".join(f"{run.attention(outcome):,} {outcome}" for outcome in outcomes)
         parts.append(f"{attention:,} {'needs' if attention == 1 else 'need'} attention ({found})")
     parts += [f"{run.remaining:,} {'remains' if run.remaining == 1 else 'remain'}"] if run.remaining else []
     return "; ".join(parts) + "."

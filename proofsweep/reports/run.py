@@ -68,7 +68,7 @@ def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
 
 def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown, with a file of each kind that needs attention; no proof ID and no secret."""
-    attention = [f"{run.rows(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.rows(outcome)]
+    attention = [f"{run.attention(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.attention(outcome)]
     lines = [
         f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
         "",

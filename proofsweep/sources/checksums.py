@@ -72,6 +72,11 @@ class ReadList:
     is_of_bag: bool
     first_line: int  # the number of its first line
     end: int  # the number after its last one
+    version: str = ""
+
+    @property
+    def told(self) -> str:
+        return f"{posixpath.basename(self.location)} {self.version}"
 
 
 class UnmetLine(NamedTuple):
@@ -95,6 +100,11 @@ class Checksums:
         self._met = bytearray()  # of each line, whether it is of a row
         self._names = lru_cache(_FOLDERS_KEPT)(partial(names_in, source))
         self._spellings = Spellings(self._names)
+
+    @property
+    def versions(self) -> set[str]:
+        """Return the lists that were read, as rows have them in `judged_by`."""
+        return {read.told for read in self._lists}
 
     def close(self) -> None:
         self._table.close()
@@ -144,13 +154,17 @@ class Checksums:
         if not self._met or not row.audio:  # most catalogs have no list
             return row
         digests: dict[str, str] = {}
+        lists: dict[str, None] = {}
         for number, named, algorithm, digest in self._table.execute(_FIND, (_form_of(row.named_audio),)).fetchall():
             if named == _key(row.named_audio) or self._meant_by(number) == row.named_audio:
                 self._met[number] = True
                 digests.setdefault(algorithm, digest)
+                lists[self._lists[self._list_of(number)].told] = None
         if not digests:
             return row
-        return replace(row, declared=(row.declared or Declared()).with_others(Declared(digests=digests)))
+        declared = (row.declared or Declared()).with_others(Declared(digests=digests))
+        judged_by = ",".join(filter(None, (row.judged_by, *lists)))
+        return replace(row, declared=declared, judged_by=judged_by)
 
     def unmet(self) -> Iterator[UnmetLine]:
         """Yield each file that a list names and that is not there, once; call it after the last row.
@@ -200,8 +214,10 @@ class Checksums:
         return None if location is None else self._base.named(location)
 
     def _top_of(self, number: int) -> str:
-        at = int(self._table.execute(_LINE, (number,)).fetchone()[0])
-        return self._lists[at].top
+        return self._lists[self._list_of(number)].top
+
+    def _list_of(self, number: int) -> int:
+        return int(self._table.execute(_LINE, (number,)).fetchone()[0])
 
     def _read(self, location: str, source: Files, folder: str, within: str | None, checked: str | None = None) -> None:
         """Take what a list says of files `within`, or nothing if it cannot be read; CatalogError if it has no checksum.
@@ -232,6 +248,9 @@ class Checksums:
         if not has_any:
             raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
         read.end = len(self._met)
+        with suppress(SourceError):
+            facts = source.facts(location)
+            read.version = "" if facts is None else facts.version
         self._lists.append(read)
 
     def _add(self, files: Sequence[str], line: ChecksumLine, of_list: int) -> None:

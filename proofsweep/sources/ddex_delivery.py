@@ -1,46 +1,45 @@
-"""Take the folders of deliveries out of a scan, and give their rows when all messages are known."""
+"""Take the folders of deliveries out of a scan, and give their rows when all messages are known.
 
+Each audio file of a delivery is a row by itself: no delivery changes what another one is. Its files are those below the
+folder of its messages.
+"""
+
+import hashlib
 import pickle
 import posixpath
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
-from proofsweep.config.locations import is_windows, is_within, one_line, path_within
+from proofsweep.config.locations import is_within, one_line, path_within
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.items import Declared, ManifestRow, raw_bytes
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import DeliveryCounts
-from proofsweep.sources.ddex_message import (
-    ErnMessage,
-    NamedFile,
-    XmlFile,
-    is_completion_name,
-    messages_named,
-)
+from proofsweep.sources.ddex_files import DeliveredFiles, candidates, expected
+from proofsweep.sources.ddex_message import CompletionNames, ErnMessage, NamedFile, Role, XmlFile, messages_named
 from proofsweep.sources.files import Files, below
-from proofsweep.sources.names import Cause, composed, why_awaited
+from proofsweep.sources.names import composed
 from proofsweep.sources.source import Folder
-from proofsweep.sources.spelling import KnownPaths, Likeness, Match, by_stem
 
-_RESOURCES: Final = ("resources", "Resources")
-"""Folders beside a message in which its files lie, when it gives their names alone."""
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+# The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
+BATCH_ID: Final = re.compile(r"(?:[PMNL]_)?\d{17}")
 _NEVER: Final = (float("-inf"), "", "")
+_ROWS = (Role.RECORDING, Role.CLIP, Role.VIDEO)  # files that are rows whatever their names and contents
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """What the messages in a folder that can be read say of its releases."""
 
     sender: str = ""  # of the newest one, its DPID or a name; empty if no message can be read
-    is_apart: bool = False  # all are tests, or withdrawn
+    is_apart: bool = False  # all are tests, withdrawn, or withdraw what still lies there
+    is_whole: bool = True  # False while the end of a message is not there
+    version: str = ""  # of all its messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +56,23 @@ class Naming(NamedTuple):
     message: ErnMessage
 
 
+class _Repeated(NamedTuple):
+    """A file of an item that may lie in several folders."""
+
+    message: ErnMessage
+    declared: Declared | None
+
+
 @dataclass(slots=True)
 class NamedFiles:
-    """What messages say of the files of one release's folder, by their locations."""
+    """What messages say of the files of one release's folder."""
 
-    here: dict[str, Naming] = field(default_factory=dict)
-    missing: list[tuple[str, Naming]] = field(default_factory=list)  # what is not there, with where it should be
-    no_rows: dict[str, Cause] = field(default_factory=dict)  # clips, what is no audio, and files that were sent again
+    # The files that are there, by their locations: what the newest message of each release says.
+    here: dict[str, list[Naming]] = field(default_factory=dict)
+    missing: dict[str, Naming] = field(default_factory=dict)  # by where they should be
+
+    def is_row(self, location: str) -> bool:
+        return any(naming.file.role in _ROWS for naming in self.here.get(location, ()))
 
 
 NOTHING_NAMED: Final = NamedFiles()
@@ -77,62 +86,93 @@ class _ReleaseFolder:
     location: str
     messages: list[ErnMessage] = field(default_factory=list)  # without what they say of files
     broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
+    version: str = ""
     folders: list[Folder] = field(default_factory=list)
 
     @property
     def newest(self) -> ErnMessage | None:
-        return max(self.messages, key=lambda each: each.order, default=None)
+        return max(self.messages, key=lambda message: message.order, default=None)
 
 
 class Deliveries:
-    """The deliveries of one scan; its counts are complete after the last row, its batches before the first."""
+    """The deliveries of one scan; its counts are complete after the last row, its batches before the first.
 
-    def __init__(self, top: str, source: Files) -> None:
+    In a watched folder, a message beside the folders of suppliers, or beside what lies loose in one, is no delivery's.
+    """
+
+    def __init__(self, top: str, source: Files, completion_files: CompletionNames, *, is_watched: bool) -> None:
         self.counts = DeliveryCounts()
         self.batches: Mapping[str, Batch] = {}
+        self.strays: list[str] = []  # messages that are no delivery's
         self._top = top
         self._source = source
+        self._completion_files = completion_files
+        self._is_watched = is_watched
         self._packed: dict[str, bytes] = {}  # messages by their locations, compressed: there may be ten thousand
-        self._listed = KnownPaths()  # the files of releases
-        self._names: defaultdict[str, list[str]] = defaultdict(list)  # of these, by their folders
-        self._unfinished: set[str] = set()  # of these, those that are still written
-        self._likeness = Likeness()
+        self._files = DeliveredFiles()
         self._releases: dict[str, _ReleaseFolder] = {}
-        self._threads: dict[str, list[ErnMessage]] = {}  # by each message, all of its release, the newest last
         self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}  # when releases were, by their keys
+        self._newest: dict[str, _Repeated] = {}  # of each item that may lie in several folders, the newest one
         self._completions: dict[str, str] = {}
         self._batch_of: dict[str, str] = {}
 
     @property
     def are_there(self) -> bool:
-        return bool(self._releases)
+        return bool(self._releases or self.strays)
 
     def take(self, folder: Folder, xml: Sequence[XmlFile]) -> tuple[Folder | None, list[XmlFile]]:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
-        messages = [each for each in xml if each.is_message]
-        completions = [posixpath.join(folder.location, name) for name in folder.files if is_completion_name(name)]
-        completions += [each.location for each in xml if each.is_completion]
-        if completions:
-            self._completions[folder.location] = completions[0]
-        if messages:
-            self._releases[folder.location] = release = _ReleaseFolder(location=folder.location)
-            release.broken += [each for each in messages if each.message is None]
-            for message in (each.message for each in messages if each.message is not None):
-                self._packed[message.location] = zlib.compress(pickle.dumps(message))
-                release.messages.append(replace(message, files=(), no_rows=()))
-        known = {posixpath.basename(each.location) for each in xml}
+        messages = [file for file in xml if file.is_message]
+        in_folder = (posixpath.join(folder.location, name) for name in folder.files)
+        completions = [*filter(self._completion_files.cover, in_folder)]
+        completions += [file.location for file in xml if file.is_completion]
+        if messages or completions:
+            if self._is_stray(folder.location, messages, completions):
+                self._keep_stray(messages, completions)
+            else:
+                self._keep(folder.location, messages, completions)
+        known = {posixpath.basename(file.location) for file in xml}
         left = replace(folder, files=[name for name in folder.files if name not in known]) if known else folder
-        if (above := self._release_of(folder.location)) is None:
+        above = self._release_of(folder.location)
+        if above is None:
             return left, messages
-        left_out = (name for names in folder.left_out.values() for name in names)
-        for name in (*folder.files, *left_out):
-            self._listed.add(posixpath.join(folder.location, name))
-            self._names[folder.location].append(name)
-        for name in folder.left_out.get(Cause.UNFINISHED, ()):
-            if why_awaited(name) is None:  # a mark lies beside it; a message that gives an unfinished name means it
-                self._unfinished.add(posixpath.join(folder.location, name))
+        self._files.add(folder)
         above.folders.append(left)
         return None, messages
+
+    def _is_stray(self, folder: str, messages: Sequence[XmlFile], completions: Sequence[str]) -> bool:
+        """Whether messages lie where suppliers, or what they send, have their folders."""
+        if not self._is_watched or folder == self._top:
+            return self._is_watched
+        name = posixpath.basename(folder)
+        names = (posixpath.splitext(posixpath.basename(message.location))[0] for message in messages)
+        is_release = any(f"{name}_".startswith(f"{each}_") for each in names)
+        is_said = completions or is_release or BATCH_ID.fullmatch(name)
+        return posixpath.dirname(folder) == self._top and not is_said
+
+    def _keep_stray(self, messages: Sequence[XmlFile], completions: Sequence[str]) -> None:
+        self.strays += [*(file.location for file in messages), *completions]
+        for file in messages:
+            if file.message is not None and file.message.is_purge:
+                self._withdraw(file.message)
+
+    def _keep(self, location: str, messages: Sequence[XmlFile], completions: Sequence[str]) -> None:
+        if completions:
+            self._completions[location] = completions[0]
+        if not messages:
+            return
+        self._releases[location] = release = _ReleaseFolder(location=location)
+        release.version = ",".join(f"{posixpath.basename(file.location)} {file.facts.version}" for file in messages)
+        release.broken += [file for file in messages if file.message is None]
+        for message in (file.message for file in messages if file.message is not None):
+            self._packed[message.location] = zlib.compress(pickle.dumps(message))
+            release.messages.append(replace(message, files=()))
+            if message.is_purge:
+                self._withdraw(message)
+
+    def _withdraw(self, purge: ErnMessage) -> None:
+        for key in _keys_of(purge):
+            self._withdrawn[key] = max(purge.order, self._withdrawn.get(key, _NEVER))
 
     def rows(
         self,
@@ -141,30 +181,50 @@ class Deliveries:
         has_no_row: Callable[[str], bool],
     ) -> Iterator[ManifestRow]:
         """Yield the rows of all folders that were taken, and of what messages name and nobody sent."""
-        self._settle()
+        self._sort_batches()
+        self._find_repeated()
         for release in self._releases.values():
-            found = self._named_files(release)
+            named = self._named_files(release)
             for folder in release.folders:
-                for row in rows_in(folder, found):
-                    naming = found.here.pop(row.audio or "", None)
-                    if naming is not None:
-                        self.counts.files += 1
-                        yield self._placed(row, row.refused or self._finding(naming.message), release, naming)
-                    else:
-                        yield self._unnamed(row, release)
-            for location, naming in (*found.here.items(), *found.missing):
-                if not has_no_row(location):
-                    yield self._missing(row_at(location), naming, release)
-            for each in release.broken:
+                for row in rows_in(folder, named):
+                    yield self._row_of(row, named.here.pop(row.audio or "", []), release)
+            for location, namings in self._left_of(named, has_no_row):
+                is_there = location in named.here
+                row = row_at(location)
+                yield self._row_of(row, namings, release) if is_there else self._missing(row, namings[0], release)
+            for file in release.broken:
                 self.counts.unreadable += 1
-                refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
-                yield self._placed(row_at(each.location), refused, release)
+                refused = Ineligible(Reason.UNREADABLE_MESSAGE, file.error or "")
+                yield self._placed(row_at(file.location), refused, release)
         refused = Ineligible(Reason.MISSING_AUDIO, "The manifest of the batch names this message, and it is not there.")
         for location, batch in self.batches.items():
             for name in self._absent_from(batch):
                 self.counts.missing += 1
                 row = row_at(below(location, next(candidates(name), name)))
                 yield replace(row, refused=refused, tags={"batch": posixpath.basename(location)}, batch=location)
+
+    def _left_of(self, named: NamedFiles, has_no_row: Callable[[str], bool]) -> Iterator[tuple[str, Sequence[Naming]]]:
+        """Yield the named recordings that no folder's listing gave: what is left out there, and what is missing."""
+        for location, namings in named.here.items():
+            if any(naming.file.role is Role.RECORDING for naming in namings) and not has_no_row(location):
+                yield location, namings
+        for location, naming in named.missing.items():
+            if not has_no_row(location) and not self._is_elsewhere(location, naming):
+                yield location, [naming]
+
+    def _is_elsewhere(self, location: str, naming: Naming) -> bool:
+        """Whether another delivery of the release has a file that is not here, as an update repeats it.
+
+        In a watched folder it may still come, unless it is known to be the same.
+        """
+        repeated = self._newest.get(_item_id(naming.message, location))
+        if repeated is None:
+            return False
+        here = naming.file.declared or Declared()
+        there = repeated.declared or Declared()
+        shared = here.digests.keys() & there.digests.keys()
+        is_same = all(here.digests[algorithm] == there.digests[algorithm] for algorithm in shared)
+        return is_same and (bool(shared) or not self._is_watched)
 
     def _release_of(self, folder: str) -> _ReleaseFolder | None:
         """Return the nearest release in whose folder a folder lies, or which it is; None if it is of none."""
@@ -175,97 +235,113 @@ class Deliveries:
             folder = above
         return self._releases.get(folder)
 
-    def _settle(self) -> None:
-        """Find which messages are of one release, what was withdrawn, and the batches, when all messages are known."""
-        messages = (message for release in self._releases.values() for message in release.messages)
-        by_key: dict[tuple[str, ...], list[ErnMessage]] = {}
-        for message in sorted(messages, key=lambda each: each.order):
-            keys = _keys_of(message)
-            if message.is_purge:
-                self._withdrawn.update(dict.fromkeys(keys, message.order))
-                continue
-            thread = next((by_key[key] for key in keys if key in by_key), None) or []
-            by_key.update(dict.fromkeys(keys, thread))
-            thread.append(message)
-            self._threads[message.location] = thread
+    def _sort_batches(self) -> None:
+        """Find which releases were sent together, when all messages are known."""
         children = Counter(posixpath.dirname(location) for location in self._releases)
         alone = {self._top, *self._completions}
-        found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
+        batches: defaultdict[str, dict[str, Release]] = defaultdict(dict)
+        live = {key for message in self._messages() if not message.is_purge for key in _keys_of(message)}
         for location, folder in self._releases.items():
             above, newest = posixpath.dirname(location), folder.newest
-            is_below = location not in alone and is_within(above, self._top)
+            is_below = location not in alone and is_within(above, self._top) and not self._is_of_suppliers(above)
             is_batch = is_below and (above in self._completions or children[above] > 1)
             self._batch_of[location] = batch = above if is_batch else location
-            is_apart = [each.is_test or self._is_withdrawn(each) for each in folder.messages]
-            sender = "" if newest is None else newest.sender
-            found[batch][location] = Release(sender, bool(is_apart) and all(is_apart))
+            is_apart = [self._is_apart(message, live) for message in folder.messages]
+            batches[batch][location] = Release(
+                sender="" if newest is None else newest.sender,
+                is_apart=bool(is_apart) and all(is_apart),
+                is_whole=not any(file.is_cut_short for file in folder.broken),
+                version=folder.version,
+            )
         self.batches = {
             location: Batch(location=location, completion=self._completions.get(location), releases=releases)
-            for location, releases in found.items()
+            for location, releases in batches.items()
         }
         self.counts.batches = len(self.batches)
-        self.counts.releases = len({id(thread) for thread in self._threads.values()})
+        self.counts.releases = len({message.item_names for message in self._messages() if not message.is_purge})
+
+    def _is_of_suppliers(self, folder: str) -> bool:
+        return self._is_watched and folder == self._top
+
+    def _messages(self) -> Iterator[ErnMessage]:
+        for release in self._releases.values():
+            yield from release.messages
+
+    def _is_apart(self, message: ErnMessage, live: set[tuple[str, ...]]) -> bool:
+        """Whether nobody verifies or moves a message's files; a purge stays as long as what it withdraws."""
+        if message.is_purge:
+            return not live.isdisjoint(_keys_of(message))
+        return message.is_test or self._is_withdrawn(message)
 
     def _is_withdrawn(self, message: ErnMessage) -> bool:
         times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(message))
-        return message.is_purge or max(times, default=_NEVER) > message.order
+        return max(times, default=_NEVER) > message.order
+
+    def _find_repeated(self) -> None:
+        """Find the items that lie in several folders: an update repeats files, or comes without them."""
+        folders: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+        for message in self._messages():
+            folders[message.item_names].add(posixpath.dirname(message.location))
+        for message in self._messages():
+            if len(folders[message.item_names]) == 1:
+                continue
+            for file in self._unpacked(message).files:
+                location = self._files.located(message, file)
+                if location is not None and file.role is Role.RECORDING:
+                    self._keep_newest(_item_id(message, location), _Repeated(message, file.declared))
+
+    def _keep_newest(self, item_id: str, repeated: "_Repeated") -> None:
+        known = self._newest.get(item_id)
+        if known is None or known.message.order < repeated.message.order:
+            self._newest[item_id] = repeated
+
+    def _unpacked(self, message: ErnMessage) -> ErnMessage:
+        packed: ErnMessage = pickle.loads(zlib.decompress(self._packed[message.location]))  # noqa: S301 - our own
+        return packed
 
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
-        """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
-        found = NamedFiles()
-        threads = {id(thread): thread for each in release.messages if (thread := self._threads.get(each.location))}
-        for thread in sorted(threads.values(), key=lambda each: (not each[-1].is_test, each[-1].order), reverse=True):
-            packed = (self._packed[each.location] for each in reversed(thread))
-            messages = [pickle.loads(zlib.decompress(each)) for each in packed]  # noqa: S301 - this process wrote them
-            found.no_rows |= dict.fromkeys(self._add_named(found, messages, release), Cause.REPLACED)
-            for message in messages:
-                for written, cause in message.no_rows:
-                    found.no_rows |= dict.fromkeys(self._located_in(message, written), cause)
-        found.no_rows = {each: cause for each, cause in found.no_rows.items() if each not in found.here}
-        return found
-
-    def _add_named(self, found: NamedFiles, messages: Sequence[ErnMessage], release: _ReleaseFolder) -> set[str]:
-        """Add the files that a release's messages, newest first, name here or nowhere; return what they replaced."""
-        namings: dict[str, tuple[Naming, list[ErnMessage]]] = {}
-        for message in messages:
+        """Return what messages say of the files in a folder: of one release the newest, live ones before tests."""
+        named = NamedFiles()
+        said: set[tuple[tuple[str, ...], str]] = set()
+        messages = sorted(release.messages, key=lambda message: (not message.is_test, message.order), reverse=True)
+        for message in map(self._unpacked, messages):
             for file in message.files:
-                namings.setdefault(file.location, (Naming(file, message), []))[1].append(message)
-        replaced: set[str] = set()
-        for naming, naming_it in namings.values():
-            written = naming.file.location
-            locations = [each for message in naming_it for each in self._located_in(message, written)]
-            if locations and self._release_of(posixpath.dirname(locations[0])) is release:
-                found.here.setdefault(locations[0], naming)
-            elif not locations and posixpath.dirname(naming.message.location) == release.location:
-                found.missing.append((_expected(naming), naming))
-            replaced.update(each for each in locations[1:] if each != locations[0])
-        return replaced
+                location = self._files.located(message, file)
+                at = expected(message, file) if location is None else location
+                if (message.item_names, at) in said:
+                    continue
+                said.add((message.item_names, at))
+                if location is not None and self._release_of(posixpath.dirname(location)) is release:
+                    named.here.setdefault(location, []).append(Naming(file, message))
+                elif location is None and file.role is Role.RECORDING:
+                    named.missing.setdefault(at, Naming(file, message))
+        return named
 
-    def _located_in(self, message: ErnMessage, written: str) -> list[str]:
-        """Return where the file lies that a message names, in its folder; nothing if it is not there."""
-        matches = self._matches_of(message, written)
-        found = [match.location for match in matches if match.location is not None]
-        return found[:1]
-
-    def _matches_of(self, message: ErnMessage, written: str) -> list[Match]:
-        """Return what a named location finds in its message's folder, the likeliest first.
-
-        The very name in another folder goes before another spelling of the name in the likeliest one.
-        """
-        folder = posixpath.dirname(message.location)
-        paths = [below(folder, path) for path in candidates(written)]
-        inside = [path for path in paths if is_within(path, folder)]
-        matches = [self._listed.match(path) for path in inside]
-        exact = [match for path, match in zip(inside, matches, strict=True) if match.location == path]
-        return exact or matches
-
-    def _unnamed(self, row: ManifestRow, release: _ReleaseFolder) -> ManifestRow:
-        if row.refused is not None:
-            return self._placed(row, row.refused, release)
-        self.counts.unnamed += 1
-        broken = "".join(f" {one_line(posixpath.basename(each.location))} cannot be read." for each in release.broken)
-        detail = f"No message of this delivery names the file.{broken}"
-        return self._placed(row, Ineligible(Reason.NOT_IN_MESSAGE, detail), release)
+    def _row_of(self, row: ManifestRow, namings: Sequence[Naming], release: _ReleaseFolder) -> ManifestRow:
+        """Return the row of a file that is there, by what messages say of it."""
+        recordings = [naming for naming in namings if naming.file.role is Role.RECORDING]
+        if recordings:
+            self.counts.files += 1
+            live = [naming for naming in recordings if self._finding(naming.message) is None] or recordings
+            refused = row.refused or self._finding(live[0].message)
+            if refused is None and row.audio in self._files.unfinished:
+                refused = Ineligible(
+                    Reason.UNFINISHED, "A mark beside the file says that its download is not finished."
+                )
+            # Of two releases that share a file, always the same one gives the item.
+            row = self._placed(row, refused, release, min(live, key=lambda naming: naming.message.item_names))
+            return replace(row, declared=_declared_by(live))
+        if namings and row.refused is None:
+            naming = namings[0]
+            refused = Ineligible(Reason.CLIP, f"The message names it as a {naming.file.role}, and not as a recording.")
+            return self._placed(row, refused, release, naming)
+        if row.refused is None:
+            self.counts.unnamed += 1
+            names = (one_line(posixpath.basename(file.location)) for file in release.broken)
+            broken = "".join(f" {name} cannot be read." for name in names)
+            detail = f"No message of this delivery names the file.{broken}"
+            return self._placed(row, Ineligible(Reason.NOT_IN_MESSAGE, detail), release)
+        return self._placed(row, row.refused, release)
 
     def _missing(self, row: ManifestRow, naming: Naming, release: _ReleaseFolder) -> ManifestRow:
         self.counts.files += 1
@@ -276,20 +352,10 @@ class Deliveries:
         elif row.audio_facts is None:
             self.counts.missing += 1
             where = one_line(path_within(naming.message.location, self._top))
-            because = f"{where} names this file, and it is not in the delivery.{self._nearest_words(row, naming)}"
+            nearest = self._files.nearest_words(row.audio or "", naming.message, naming.file)
+            because = f"{where} names this file, and it is not in the delivery.{nearest}"
             refused = refused or Ineligible(Reason.MISSING_AUDIO, because)
-        elif row.audio in self._unfinished:
-            refused = Ineligible(Reason.UNFINISHED, "A mark beside the file says that its download is not finished.")
         return self._placed(row, self._finding(naming.message) or refused, release, naming)
-
-    def _nearest_words(self, row: ManifestRow, naming: Naming) -> str:
-        several = [match for match in self._matches_of(naming.message, naming.file.location) if match.several]
-        if several:
-            return several[0].words
-        folder, absent = posixpath.dirname(naming.message.location), posixpath.basename(row.audio or "")
-        folders = (folder, *(posixpath.join(folder, each) for each in _RESOURCES), posixpath.dirname(row.audio or ""))
-        names = [name for each in dict.fromkeys(folders) for name in self._names.get(each, ())]
-        return Match(absent=absent, nearest=self._likeness.nearest(absent, by_stem(names))).words
 
     def _placed(
         self, row: ManifestRow, refused: Ineligible | None, release: _ReleaseFolder, naming: Naming | None = None
@@ -300,9 +366,23 @@ class Deliveries:
         if message is not None and message.release_id:
             tags["release"] = message.release_id
         if naming is not None:
-            row = replace(row, item_id=naming.file.item_id, declared=naming.file.declared)
+            item_id = self._own_item_id(naming.message, row.audio or "")
+            row = replace(row, item_id=item_id, declared=naming.file.declared)
             tags = {**naming.file.tags, **naming.message.tags, **tags}
-        return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
+        return replace(
+            row, tags=tags, refused=refused, batch=batch, release=release.location, judged_by=release.version
+        )
+
+    def _own_item_id(self, message: ErnMessage, location: str) -> str:
+        """Return the ID of a file, which stays when its delivery moves, or comes once more.
+
+        Of several deliveries in one catalog, the newest has it. In a watched folder each takes its turn.
+        """
+        item_id, folder = _item_id(message, location), posixpath.dirname(message.location)
+        newest = self._newest.get(item_id)
+        if self._is_watched or newest is None or posixpath.dirname(newest.message.location) == folder:
+            return item_id
+        return _hashed(item_id, path_within(folder, self._top))
 
     def _finding(self, message: ErnMessage) -> Ineligible | None:
         """Return why a file that a message names is not sent, whatever it holds; None if it is."""
@@ -320,12 +400,12 @@ class Deliveries:
         that is there, or a release's folder. A completion file that is no manifest, or that cannot be read, names none.
         """
         known = {composed(posixpath.basename(at)) for at in batch.releases}
-        messages = (each for at in batch.releases for each in self._releases[at].messages)
-        known |= {text for each in messages for text in (each.message_id, each.release_id)}
+        messages = (message for at in batch.releases for message in self._releases[at].messages)
+        known |= {text for message in messages for text in (message.message_id, message.release_id)}
         with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
             named = filter(None, () if file is None else messages_named(file))
             absent = [words[0] for words in named if known.isdisjoint(map(composed, words))]
-            return [each for each in absent if not self._listed.alike(below(batch.location, each))]
+            return [name for name in absent if not self._files.are_alike(below(batch.location, name))]
         return []
 
 
@@ -336,35 +416,19 @@ def _keys_of(message: ErnMessage) -> list[tuple[str, ...]]:
     return [(kind, message.sender, each) for each in ids]
 
 
-def _expected(naming: Naming) -> str:
-    """Return where a missing file should be; of the paths that may be meant, one that leads out goes first."""
-    folder = posixpath.dirname(naming.message.location)
-    paths = [below(folder, each) for each in candidates(naming.file.location)] or [folder]
-    return next((each for each in paths if not is_within(each, folder)), paths[0])
+def _item_id(message: ErnMessage, location: str) -> str:
+    """Return an ID made of the sender, the release, and the file as seen from its message's folder."""
+    path = path_within(location, posixpath.dirname(message.location))
+    return _hashed(*message.item_names, composed(path))
 
 
-def candidates(written: str) -> Iterator[str]:
-    """Yield the paths that a location may mean, as seen from the message's folder, the likeliest first.
-
-    A backslash is a slash, unless a file is named with it.
-
-    An absolute path and a URL are those of another machine: only their file names are looked for.
-    """
-    seen: set[str] = set()
-    for path in _spellings(written):
-        is_elsewhere = path.startswith("/") or is_windows(path) or _URL.match(path)
-        near = path.rstrip("/").rpartition("/")[2] if is_elsewhere else path
-        in_resources = () if ".." in near.split("/") else (posixpath.join(folder, near) for folder in _RESOURCES)
-        folder, _, name = near.removeprefix("./").partition("/")
-        beside = (name,) if folder in _RESOURCES and name else ()
-        for each in (near, *in_resources, *beside):
-            if near and each not in seen:
-                seen.add(each)
-                yield each
+def _hashed(*names: str) -> str:
+    return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
 
 
-def _spellings(written: str) -> Iterator[str]:
-    plain = written.partition("?")[0] if _URL.match(written) else written
-    spellings = dict.fromkeys((plain, unquote(plain, errors="surrogateescape")))
-    yield from (each.replace("\\", "/") for each in spellings)
-    yield from (each for each in spellings if not is_windows(each))
+def _declared_by(namings: Iterable[Naming]) -> Declared | None:
+    """Return what all messages together declare of a file that several of them name."""
+    declared = Declared()
+    for naming in namings:
+        declared = declared.with_others(naming.file.declared or Declared())
+    return declared or None

@@ -4,24 +4,26 @@ XML of others is read within bounds: without DTD, entities and network; what is 
 """
 
 import codecs
-import hashlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
 from functools import cache
+from glob import escape
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
 from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest, raw_bytes
+from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.files import Files, refuse_unavailable
-from proofsweep.sources.names import Cause
+from proofsweep.sources.names import caseless
 from proofsweep.sources.source import Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ MOST_BYTES: Final = 32 * 1024 * 1024
 MOST_MARKS: Final = 600_000
 _PIECE_BYTES = 256 * 1024
 _HEAD_BYTES = 16 * 1024  # a long comment may stand before the root element
+_TAIL_BYTES = 4 * 1024  # comments and blanks may stand after it
 _ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)[^<>]*")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -43,6 +46,7 @@ _MANIFEST: Final = "ManifestMessage"
 _ERN = re.compile(r"ddex\.net/+xml/+(?:\d{4}/+)?ern(?:-main)?/+v?(\d)(\d*)", re.IGNORECASE)
 _MAJORS = frozenset({"3", "4"})
 
+FOLDER: Final = "{folder}"
 TAG_NAMES: Final = (
     *("isrc", "title", "artist", "release_title", "label", "icpn", "grid", "catalog_number"),
     *("sender", "message_id", "thread_id", "batch", "release"),
@@ -50,6 +54,9 @@ TAG_NAMES: Final = (
 """The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
 _SLASHES = "/\\"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+# What may stand between a resource and the files that hold it. The file of a fingerprint or a preview stands elsewhere.
+_TECHNICAL = re.compile(r"DeliveryFile|Technical\w*Details|\w+DetailsByTerritory|\w+Edition")
 _TRUE = frozenset({"true", "1"})
 _NOT_DELIVERED = frozenset(("IsProvidedInDelivery", false) for false in ("false", "0"))
 _CLIP = frozenset((flag, true) for flag in ("IsClip", "IsPreview") for true in _TRUE)
@@ -59,11 +66,20 @@ _SHOWN_LETTERS = 80
 _SENTENCE_LETTERS = 160
 
 
-class NamedFile(NamedTuple):
-    """A file of a recording, as its message names it."""
+class Role(StrEnum):
+    """What a message says that a file is."""
 
-    location: str  # as written
-    item_id: str  # stays the same wherever the delivery lies
+    RECORDING = "recording"
+    CLIP = "clip"  # a preview of a recording
+    VIDEO = "video"
+    OTHER = "other"  # a cover, a text
+
+
+class NamedFile(NamedTuple):
+    """A file that is delivered, as its message names it."""
+
+    role: Role
+    locations: tuple[str, ...]  # as written, the likeliest first; a URL of another machine last
     declared: Declared | None
     tags: Mapping[str, str]  # of the recording or its edition
 
@@ -79,8 +95,7 @@ class ErnMessage:
     created: float  # in POSIX seconds; 0 if that cannot be read
     ids: tuple[str, ...]  # of the release, each with its kind; its catalog number only if it has no other
     tags: Mapping[str, str]  # of the release and the message, by the names of the tags of rows; without empty ones
-    files: tuple[NamedFile, ...] = ()  # that are delivered, as audio of recordings
-    no_rows: tuple[tuple[str, Cause], ...] = ()  # locations of clips and of what is no audio
+    files: tuple[NamedFile, ...] = ()
 
     @property
     def release_id(self) -> str:
@@ -88,9 +103,27 @@ class ErnMessage:
         return self.ids[0].partition(":")[2] if self.ids else ""
 
     @property
+    def item_names(self) -> tuple[str, ...]:
+        """Return what all messages of the release have in common, by which its files are items."""
+        kind = ("test",) if self.is_test else ()
+        return (*kind, self.sender, self.release_id or self.thread_id or self.message_id)
+
+    @property
     def order(self) -> tuple[float, str, str]:
         """Sort messages from the oldest to the newest; a purge without a date withdraws all."""
         return self.created or (float("inf") if self.is_purge else 0.0), self.message_id, self.location
+
+
+class CompletionNames:
+    """The names by which a file says that all of its folder is sent; `{folder}` stands for the folder's name."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = [caseless(pattern) for pattern in patterns]
+
+    def cover(self, location: str) -> bool:
+        folder, name = map(posixpath.basename, posixpath.split(location))
+        in_folder = (pattern.replace(FOLDER, escape(caseless(folder))) for pattern in self._patterns)
+        return any(fnmatchcase(caseless(name), pattern) for pattern in in_folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +132,7 @@ class XmlFile:
     facts: FileFacts
     message: ErnMessage | None = None  # None if it is no message of a release, or cannot be read
     error: str | None = None  # why it is a message that cannot be read, in one sentence
+    is_cut_short: bool = False  # its end is not there: it is on its way
     is_completion: bool = False  # says that a batch is complete; a manifest that is cut short does not
 
     @property
@@ -106,20 +140,18 @@ class XmlFile:
         return self.message is not None or self.error is not None
 
 
-def is_completion_name(name: str) -> bool:
-    """Whether a file says by its name alone that a batch is complete, such as `BatchComplete_<BatchId>.xml`."""
-    return name.lower().startswith("batchcomplete")
-
-
 def is_xml_name(name: str) -> bool:
     return name.lower().endswith(".xml")
 
 
-def xml_in(folder: Folder, source: Files) -> Iterator[XmlFile]:
+def xml_in(folder: Folder, source: Files, completion_files: CompletionNames) -> Iterator[XmlFile]:
     """Yield the XML files in a folder; those whose content is something else are none."""
     for name in filter(is_xml_name, folder.files):
         location = posixpath.join(folder.location, name)
-        if not is_completion_name(name) and (found := examine(location, source)):
+        if completion_files.cover(location):
+            continue
+        found = examine(location, source)
+        if found is not None:
             yield found
 
 
@@ -145,9 +177,11 @@ def examine(location: str, source: Files) -> XmlFile | None:
                 read_xml(file)
     except SourceError as error:
         refuse_unavailable(error, location)
-        if is_message or error.reason == Reason.UNREADABLE_MESSAGE:  # a manifest may be cut short: it is on its way
-            return XmlFile(location=location, facts=facts, error=error.message if is_message else None)
-        return None
+        if not is_message and error.reason != Reason.UNREADABLE_MESSAGE:
+            return None
+        is_cut_short = error.reason == Reason.UNREADABLE_MESSAGE and _is_cut_short(location, source)
+        because = error.message if is_message else None  # a manifest that is cut short is on its way
+        return XmlFile(location=location, facts=facts, error=because, is_cut_short=is_cut_short)
     return XmlFile(location=location, facts=facts, is_completion=root == _MANIFEST) if is_other else None
 
 
@@ -177,16 +211,9 @@ def read_message(file: OpenFile, location: str) -> ErnMessage:
     }
     ids = tuple(f"{kind}:{text}" for kind, text in (known or ({"CatalogNumber": number} if number else {})).items())
     is_test = _text(root, "MessageHeader/MessageControlType").lower() == "testmessage"
-    release = next(iter(known.values()), number) or tags["thread_id"] or tags["message_id"]
-    item_names = (*(("test",) if is_test else ()), tags["sender"], release)
     files: list[NamedFile] = []
-    no_rows: list[tuple[str, Cause]] = []
     for resource in root.iterfind("ResourceList/*"):
-        if resource.tag == "SoundRecording":
-            files += _files_of(resource, parties, item_names, no_rows)
-        else:
-            others = filter(None, (_location_in(_leaves_of(each)) for each in resource.iter("File")))
-            no_rows += ((other, Cause.NOT_AUDIO) for other in others)
+        files += _files_of(resource, parties)
     return ErnMessage(
         location=location,
         is_purge=is_purge,
@@ -198,7 +225,6 @@ def read_message(file: OpenFile, location: str) -> ErnMessage:
         ids=ids,
         tags={name: text for name, text in tags.items() if text},
         files=tuple(files),
-        no_rows=tuple(no_rows),
     )
 
 
@@ -243,17 +269,35 @@ def read_xml(file: OpenFile) -> "_Element":
     return root
 
 
+def _is_cut_short(location: str, source: Files) -> bool:
+    """Whether the end of the root element is not there, as of a file that is still being sent."""
+    with suppress(SourceError), source.open(location) or nullcontext() as file:
+        if file is None:
+            return False
+        size = file.facts().size_bytes
+        root = _root_in(file.read_at(0, _HEAD_BYTES)) if size else None
+        if root is None or root[0].endswith("/"):
+            return root is None
+        tail = file.read_at(max(0, size - _TAIL_BYTES), _TAIL_BYTES)
+        return f"{root[1]}>".encode() not in tail.replace(b"\0", b"").replace(b" ", b"")
+    return False
+
+
 def root_of(head: bytes) -> str | None:
     """Return the local name of the root element, by the first bytes of a file; None if none.
 
     It only guesses, so that a message that cannot be read is still known as one.
     """
+    root = _root_in(head)
+    return None if root is None else root[1]
+
+
+def _root_in(head: bytes) -> re.Match[str] | None:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = head.decode("utf-16", "replace")
     else:
         text = head.replace(b"\0", b"").decode("latin-1")
-    root = _ROOT.search(_COMMENT.sub("", text))
-    return None if root is None else root[1]
+    return _ROOT.search(_COMMENT.sub("", text))
 
 
 def _unreadable(because: str) -> SourceError:
@@ -299,34 +343,34 @@ def _artist_of(recording: "_Element", parties: Mapping[str, str]) -> str:
     return ""
 
 
-def _files_of(
-    recording: "_Element", parties: Mapping[str, str], item_names: Sequence[str], no_rows: list[tuple[str, Cause]]
-) -> Iterator[NamedFile]:
-    """Yield the delivered files of a recording and of its editions; clips and others become `no_rows`.
-
-    An item ID is made of the sender, the release, the recording's reference in the message, and the location.
-    """
+def _files_of(resource: "_Element", parties: Mapping[str, str]) -> Iterator[NamedFile]:
+    """Yield the delivered files of a resource and of its editions; those of a fingerprint in it are none."""
     # Asked once for each element: a hostile recording may have a hundred thousand files.
-    isrc_of, flags_of, resources = cache(_isrc_of), cache(_flags_of), recording.getparent()
-    isrc, reference = isrc_of(recording), _text(recording, "ResourceReference")
-    title, artist = _title_of(recording), _artist_of(recording, parties)
-    for each in recording.iter("File"):
-        around = takewhile(lambda above: above is not resources, each.iterancestors())
+    isrc_of, flags_of, resources = cache(_isrc_of), cache(_flags_of), resource.getparent()
+    isrc, title, artist = isrc_of(resource), _title_of(resource), _artist_of(resource, parties)
+    for each in resource.iter("File"):
+        around = list(takewhile(lambda above: above is not resources, each.iterancestors()))
+        is_own = all(_TECHNICAL.fullmatch(str(above.tag)) for above in around[:-1])
         flags = frozenset[tuple[str, str]]().union(*map(flags_of, around))
-        location = _location_in(leaves := _leaves_of(each))
-        if not location or not flags.isdisjoint(_NOT_DELIVERED):
+        leaves = _leaves_of(each)
+        locations = _locations_in(leaves)
+        if not is_own or not locations or not flags.isdisjoint(_NOT_DELIVERED):
             continue
-        kind = _text(each.getparent(), "Type").lower() if each.getparent().tag == "DeliveryFile" else ""
-        if kind and "audio" not in kind:
-            no_rows.append((location, Cause.NOT_AUDIO))
-        elif not flags.isdisjoint(_CLIP):
-            no_rows.append((location, Cause.CLIPS))
-        else:
-            edition = next(each.iterancestors("SoundRecordingEdition"), recording)
-            found = {"isrc": isrc_of(edition) or isrc, "title": title, "artist": artist}
-            tags = {name: text for name, text in found.items() if text}
-            item_id = hashlib.sha256(b"\0".join(map(raw_bytes, (*item_names, reference, location)))).hexdigest()[:32]
-            yield NamedFile(location, item_id, _declared_in(leaves), tags)
+        role = _role_of(each, resource, is_clip=not flags.isdisjoint(_CLIP))
+        edition = next(each.iterancestors("SoundRecordingEdition"), resource)
+        found = {"isrc": isrc_of(edition) or isrc, "title": title, "artist": artist}
+        tags = {name: text for name, text in found.items() if text}
+        yield NamedFile(role, locations, _declared_in(leaves), tags)
+
+
+def _role_of(file: "_Element", resource: "_Element", *, is_clip: bool) -> Role:
+    if resource.tag == "Video":
+        return Role.VIDEO
+    above = file.getparent()
+    kind = _text(above, "Type").lower() if above is not None and above.tag == "DeliveryFile" else ""
+    if resource.tag != "SoundRecording" or (kind and "audio" not in kind):
+        return Role.OTHER
+    return Role.CLIP if is_clip else Role.RECORDING
 
 
 def _isrc_of(element: "_Element") -> str:
@@ -342,10 +386,12 @@ def _leaves_of(file: "_Element") -> dict[str, str]:
     return {each.tag: text for each in file.iter() if (text := (each.text or "").strip())}
 
 
-def _location_in(leaves: Mapping[str, str]) -> str:
-    folder, name = leaves.get("FilePath"), leaves.get("FileName", "")
-    name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
-    return leaves.get("URI") or leaves.get("URL") or name
+def _locations_in(leaves: Mapping[str, str]) -> tuple[str, ...]:
+    """Return where a file may lie, the likeliest first: senders use `FilePath` with the name and without it."""
+    uri, folder, name = leaves.get("URI", ""), leaves.get("FilePath", ""), leaves.get("FileName", "")
+    in_folder = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else ""
+    written = filter(None, (uri, in_folder, folder, name, leaves.get("URL", "")))
+    return tuple(sorted(dict.fromkeys(written), key=lambda location: _URL.match(location) is not None))
 
 
 def _declared_in(leaves: Mapping[str, str]) -> Declared | None:

@@ -18,9 +18,9 @@ from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
-from proofsweep.sources.ddex_message import TAG_NAMES, XmlFile, xml_in
+from proofsweep.sources.ddex_message import TAG_NAMES, CompletionNames, XmlFile, xml_in
 from proofsweep.sources.files import Files, words_of_placeholder
-from proofsweep.sources.names import Cause, SidecarNames, ignored_words, why_awaited
+from proofsweep.sources.names import Cause, SidecarNames, awaited_name, ignored_words, why_awaited
 from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
 from proofsweep.sources.source import Folder
 
@@ -38,6 +38,7 @@ class FolderScan(Catalog):
     kind = "folder"
     # Names those of some empty folders in which files were listed before: these are away, each with a row.
     held_before: Callable[[Sequence[str]], Sequence[str]] = staticmethod(lambda _folders: ())
+    is_watched = False  # whether suppliers deliver into it: a message at its top is none of its audio's
 
     def __init__(
         self,
@@ -54,11 +55,15 @@ class FolderScan(Catalog):
         self._sidecar_names = SidecarNames(settings.sidecar_names)
         self._supplier = SupplierFolder(settings.supplier_from)
         self._lists = checksum_lists_in(settings.checksums)
+        self._completion_files = CompletionNames(settings.completion_files)
         self._start_over()
 
     def _start_over(self) -> None:
         self.ignored = Counter(dict.fromkeys(Cause, 0))
         self.batches: Mapping[str, Batch] = {}
+        self.strays: list[str] = []
+        self.checksum_lists: set[str] = set()
+        self.archives: list[str] = []
         self.orphans: list[str] = []
         self.unfinished: list[str] = []
         self._empty: list[str] = []
@@ -78,10 +83,15 @@ class FolderScan(Catalog):
                     self._listing.update(self._listed(row))
                     tags = self._supplier.tags_of(row.named_audio, row.tags)
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
+                self.checksum_lists = self._checksums.versions
         except SourceError as error:
             raise refusal(self._path, f"cannot be listed. {error.message}") from error
-        yield from () if is_empty else self._rows_away()
-        if is_empty:
+        if not is_empty:
+            yield from self._rows_away()
+        if is_empty and not self.is_watched:
+            if self.deliveries is not None:
+                said = f"no audio in this folder: {self.deliveries} without audio"
+                raise refusal(self._path, said, EmptyCatalog)
             ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ", and nothing else"
             raise refusal(self._path, f"no audio in this folder{ignored}", EmptyCatalog)
         self._walked = True
@@ -110,7 +120,7 @@ class FolderScan(Catalog):
         return self._listing.hexdigest()
 
     def rows_in(self, folder: Folder, named: NamedFiles = NOTHING_NAMED) -> Iterator[ManifestRow]:
-        """Yield the audio of one folder, and count what is ignored; messages may name files that are audio, or none."""
+        """Yield the audio of one folder, and count what is ignored; what messages name as such is audio."""
         if folder.refused is not None:
             yield self._row_of_folder(folder.location, folder.refused)
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
@@ -123,6 +133,7 @@ class FolderScan(Catalog):
                 lists.append(name)
             else:
                 self.ignored[cause] += 1
+                _show(self.archives, folder, [name] if cause is Cause.ARCHIVES else [])
         self._checksums.read_folder(folder.location, lists, folder.files)
         sidecars = filter(self._sidecar_names.covers, folder.files)
         awaited = AwaitedFiles(folder.left_out)
@@ -142,8 +153,11 @@ class FolderScan(Catalog):
         self.ignored[Cause.NOT_DOWNLOADED] -= len(away)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(pairs.orphans)
         _show(self.orphans, folder, pairs.orphans)
-        marked = [name for name in folder.left_out.get(Cause.UNFINISHED, ()) if why_awaited(name) is None]
-        _show(self.unfinished, folder, marked)
+        unfinished = folder.left_out.get(Cause.UNFINISHED, ())
+        whole = {*folder.files, *unfinished}
+        # A mark that lies beside its file says something of this file; one that is left alone waits by itself.
+        alone = [name for name in unfinished if why_awaited(name) is None or awaited_name(name) not in whole]
+        _show(self.unfinished, folder, alone)
 
     def _row_of_folder(self, folder: str, refused: Ineligible) -> ManifestRow:
         """Return the row that stands for all files in a folder."""
@@ -160,10 +174,7 @@ class FolderScan(Catalog):
 
         def look(name: str) -> Cause | None:
             path = posixpath.join(folder.location, name)
-            if path in named.here:
-                return None
-            said = named.no_rows.get(path)
-            return said if said is not None else why_no_audio(path, self._source, folder.known.get(name))
+            return None if named.is_row(path) else why_no_audio(path, self._source, folder.known.get(name))
 
         return zip(names, looked_into(folder.location, names, look), strict=True)
 
@@ -183,12 +194,12 @@ class FolderScan(Catalog):
         return with_facts(row, lambda path: known.get(posixpath.basename(path)) or self._source.facts(path), self._base)
 
     def has_no_row(self, location: str) -> bool:
-        """Whether a file is no row even if a message names it: a sidecar, or one that is excluded."""
+        """Whether a file is no row even if a message names it: a sidecar, or one that a person excludes."""
         is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
         return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
 
     def _walked_rows(self) -> Iterator[ManifestRow]:
-        deliveries = Deliveries(self._path, self._source)
+        deliveries = Deliveries(self._path, self._source, self._completion_files, is_watched=self.is_watched)
         for folder, xml in self._folders():
             left, messages = deliveries.take(folder, xml)
             for message in messages:
@@ -200,7 +211,7 @@ class FolderScan(Catalog):
         if deliveries.are_there:
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
-            self.batches = deliveries.batches
+            self.batches, self.strays = deliveries.batches, deliveries.strays
         # `rows` marks what the lists say of each row above before it asks for the next one.
         for line in self._checksums.unmet():
             row = self.row_at(line.location)
@@ -212,7 +223,7 @@ class FolderScan(Catalog):
         def look(folder: Folder) -> tuple[Folder, list[XmlFile]]:
             if folder.is_empty:
                 self._empty.append(folder.location)
-            return folder, list(xml_in(folder, self._source))
+            return folder, list(xml_in(folder, self._source, self._completion_files))
 
         return looked_into(self._path, self._source.walk(self._path), look)
 

@@ -95,8 +95,6 @@ class Cause(StrEnum):
     CHECKSUM_LISTS = "checksum_lists"  # those that were read
     UNUSED_CHECKSUMS = "unused_checksums"  # lines and cells that are not compared, and lists that cannot be read
     SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
-    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
-    REPLACED = "replaced"  # a later message of the release came with the file again
     ARCHIVES = "archives"  # what is in them is not read
     EMPTY_ROWS = "empty_rows"  # of manifests
     NOTES_BELOW = "notes_below"  # a manifest's last rows, such as totals, which name no file

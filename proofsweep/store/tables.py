@@ -167,7 +167,7 @@ ingest (ingest pass): One row for each delivered file that a pass over a watched
     disposition          string!    left, accepted, quarantined, or gone: taken away or replaced
     audio_moved_to       string     where the audio is after a move
     sidecar_moved_to     string     where the sidecar is after a move
-    detail               string     why a move was not made, in one sentence; null if it was, or if none was wanted
+    detail               string     why a move was not made, or why an accepted file lies in quarantine; else null
     first_seen_at        timestamp  when a pass first saw this version
     verified_at          timestamp  when the row got its outcome
     acted_at             timestamp! when the file was moved or left

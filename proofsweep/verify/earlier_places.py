@@ -62,7 +62,7 @@ class EarlierPlaces:
     def add(self, item: WorkItem) -> None:
         self._places.append(hash(utf8_text(item.audio)))
         is_there = item.ineligible is None or item.audio_version is not None
-        if not item.audio or not is_there:
+        if not item.audio or not is_there or item.is_delivered:  # a file of a release may be delivered once more
             return
         where = item.manifest_line or item.audio
         suspect = _Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where)

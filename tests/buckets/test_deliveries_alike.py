@@ -38,6 +38,7 @@ def test_batch_is_read_from_every_place(place: FilePlace) -> None:
         "gone.wav": "missing_audio",
         "3 é.wav": None,
         "secret.wav": "outside_catalog",
+        "cover.jpg": "clip",  # it holds audio
     }
     assert [row.tags["isrc"] for row, item in items if item.ineligible is None and row.tags] == ["I1", "I3"]
     assert [item.sidecar is not None for _, item in items].count(True) == 1
@@ -46,4 +47,4 @@ def test_batch_is_read_from_every_place(place: FilePlace) -> None:
     assert (batch.location, batch.completion) == (f"{place.location}/B", f"{place.location}/B/manifest.xml")
     assert [*batch.releases] == [f"{place.location}/B/111", f"{place.location}/B/222"]
     assert catalog.ignored["system_folders"] == 1
-    assert [row.tags.get("isrc") for row, _ in alone] == ["I1", None, "I2"]
+    assert [row.tags.get("isrc") for row, _ in alone] == ["I1", None, None, "I2"]

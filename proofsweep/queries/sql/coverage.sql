@@ -6,7 +6,8 @@
 -- catalog, since each is a part. The oldest open reject is the oldest answer among the files that are rejected now.
 WITH items AS (
     SELECT
-        environment, unnest(identities) AS identity, state, state NOT IN ('gone', 'moved') AS is_there, is_covered,
+        environment, unnest(identities) AS identity, state, reason,
+        state NOT IN ('gone', 'moved') AS is_there, is_covered,
         CASE WHEN is_there THEN answered_at END AS answered_at
     FROM catalog
     WHERE listed_run_id IS NOT NULL  -- what a pass took is not listed, and not of the catalog any more
@@ -19,7 +20,7 @@ SELECT
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
     count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
     count(*) FILTER (state = 'moved') AS moved,
-    count(*) FILTER (state IN ('rejected', 'failed', 'ineligible')) AS need_attention,
+    count(*) FILTER (state IN ('rejected', 'failed', 'ineligible') AND reason IS DISTINCT FROM 'clip') AS need_attention,
     count(*) FILTER (answered_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
     min(answered_at) AS oldest_answer, max(answered_at) AS newest_answer, listings.run_id AS newest_run_id,
     min(answered_at) FILTER (state = 'rejected') AS oldest_open_reject

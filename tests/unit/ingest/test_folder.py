@@ -18,7 +18,7 @@ from proofsweep.domain.items import ManifestRow
 from proofsweep.ingest import folder
 from proofsweep.ingest.folder import Scan
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder, watched_folder
-from proofsweep.ingest.rules import Decision
+from proofsweep.ingest.rules import Decision, Disposition
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
@@ -181,6 +181,18 @@ def here(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(watched: Watched, location: str = "in", **settings: object) -> AbstractContextManager[WatchedFolder]:
     watched.settings = watched.settings.model_copy(update=settings)
     return watched_folder(watched.context(), location)
+
+
+def test_a_folder_is_the_same_one_however_it_is_spelled(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are found below it, and another process that spells it otherwise does not watch it too."""
+    (watched.root / "work").mkdir()
+    monkeypatch.chdir(watched.root / "work")
+
+    with opened(watched, "../in", accepted="../ok") as first:
+        assert first.path == str(watched.folder)
+        assert first.disposal.targets[Disposition.ACCEPTED] == str(watched.root / "ok")
+        with pytest.raises(RunIsActive), opened(watched, str(watched.folder)):
+            pass
 
 
 def take_over(first: WatchedFolder) -> None:

@@ -65,8 +65,10 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
 
     assert first.decisions == {Decision.INCOMPLETE_BATCH: 2}
     why = "named files and messages that are not there, or not whole: 1, the first of them a.wav"
-    assert {row["detail"] for row in first.waiting} == {why}
-    assert first.messages()[-1].endswith(f"waiting for the rest of its delivery ({why})")
+    assert {row["detail"] for row in first.waiting} == {why, None}
+    words = {line.rpartition("/")[2] for line in first.messages()}
+    b_waits = f"b.wav: waiting for the rest of its delivery ({why})"
+    assert words == {"a.wav: a message names it, and it is not there yet", b_waits}
     assert {(str(row["outcome"]), row["reason"], str(row["disposition"])) for row in report.rows} == {
         ("ineligible", "missing_audio", "quarantined"),
         ("accepted", None, "quarantined"),
@@ -92,10 +94,10 @@ def test_a_row_without_an_answer_holds_its_batch(watched: Watched, outcome: str 
 
 def test_audio_whose_delivery_turns_out_to_be_none_is_a_file_like_any_other(watched: Watched) -> None:
     """A message that was put into the wrong folder makes findings of the files there, until it is taken back."""
-    watched.deliver("acme/a.wav")
-    watched.deliver("acme/r1.xml", Sending(version="43").content())
+    watched.deliver("acme/r1/a.wav")
+    watched.deliver("acme/r1/r1.xml", Sending(version="43").content())
     first = watched.run_pass(moves=False).report
-    (watched.folder / "acme/r1.xml").unlink()
+    (watched.folder / "acme/r1/r1.xml").unlink()
 
     second = watched.run_pass(moves=False).report
 
@@ -140,7 +142,7 @@ def test_a_delivery_that_moves_leaves_an_unfinished_one_inside_it(watched: Watch
 
 
 def test_what_lies_beside_another_withdrawal_or_a_later_test_moves(watched: Watched) -> None:
-    """The withdrawal stays where it lies, beside a batch; a test message beside a live one moves with its release."""
+    """So does the withdrawal, if nothing lies there that it withdraws; a test message moves with its live release."""
     deliver_batch(watched)
     watched.deliver("B1/withdrawn.xml", purge(Sending(version="43", icpn="0000000000001")))
     watched.deliver_release("acme/r1", c=WAV + b"a third.")
@@ -150,7 +152,7 @@ def test_what_lies_beside_another_withdrawal_or_a_later_test_moves(watched: Watc
     reports = [watched.run_pass().report for _ in range(2)]
 
     assert [len(report.rows) for report in reports] == [3, 0]
-    assert names_in(watched.folder) == ["B1/withdrawn.xml"]
+    assert names_in(watched.folder) == []
     release = below("acme/r1", "r1.xml", "r1_test.xml", "resources/c.wav", "resources/cover.jpg")
     assert {"B1/BatchComplete.txt", *release} <= {*names_in(watched.root / "ok")}
 

@@ -3,15 +3,28 @@
 from proofsweep.domain.items import Row
 from proofsweep.ingest.one_pass import PassReport
 
+ROW: Row = {"outcome": "failed", "reason": "timeout", "disposition": "left", "audio_moved_to": None, "detail": None}
+
 
 def test_what_a_person_must_know_of_single_files_fits_on_a_screen() -> None:
     """The table names the files that a screen does not."""
-    failed: list[Row] = [{"audio": f"/in/{each}.wav", "outcome": "failed", "reason": "timeout"} for each in range(30)]
+    failed: list[Row] = [ROW | {"audio": f"/in/{each}.wav"} for each in range(30)]
 
     assert PassReport(rows=failed).messages()[-1] == "… and 10 more"
 
 
 def test_markdown_escapes_names() -> None:
-    row: Row = {"audio": "/in/[x](http://y).wav", "outcome": "rejected", "reason": "tampered", "disposition": "left"}
+    row: Row = ROW | {"audio": "/in/[x](http://y).wav", "outcome": "rejected", "reason": "tampered"}
 
     assert "\\[x\\]\\(http://y\\).wav" in PassReport(rows=[row]).markdown("/in")
+
+
+def test_a_line_names_where_a_file_lies_now() -> None:
+    """Also an accepted one that its delivery took along into quarantine."""
+    moved: Row = ROW | {"audio": "/in/a.wav", "audio_moved_to": "/bad/a.wav", "disposition": "quarantined"}
+    rejected, accepted = moved | {"outcome": "rejected", "reason": "tampered"}, moved | {"outcome": "accepted"}
+
+    lines = PassReport(rows=[rejected, accepted | {"detail": "It was accepted."}]).messages()
+
+    assert lines[0].startswith("/bad/a.wav: rejected, tampered: ")
+    assert lines[1] == "/bad/a.wav: It was accepted."

@@ -93,7 +93,7 @@ def test_the_supplier_is_the_first_folder(named: str, supplier: str | None) -> N
     assert supplier_of(named) == supplier
 
 
-OF_BATCH = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
+OF_BATCH = replace(ANSWER, audio="/in/b/r/a.wav", sidecar_version=None, sidecar_sha256=None)
 IN_BATCH = ManifestRow(
     number=0, audio="/in/b/r/a.wav", audio_facts=FileFacts(8, "v1"), batch="/in/b", release="/in/b/r"
 )
@@ -109,6 +109,7 @@ def refused(reason: Reason) -> ManifestRow:
     [
         ("accepted", None, IN_BATCH, True),
         ("accepted", None, replace(IN_BATCH, audio_facts=FileFacts(8, "v2")), False),
+        ("accepted", None, replace(IN_BATCH, audio="/in/b2/r/a.wav"), False),
         ("rejected", "tampered", IN_BATCH, True),
         ("failed", "timeout", IN_BATCH, False),
         ("ineligible", "damaged_in_delivery", IN_BATCH, True),
@@ -129,3 +130,16 @@ def test_what_is_wrong_with_a_delivery_stands_until_it_changes(
 ) -> None:
     """What the scan sees must be what was answered; what only we can heal is no answer."""
     assert is_answer(replace(OF_BATCH, outcome=outcome, reason=reason), row) is expected
+
+
+def test_a_file_is_judged_anew_when_its_message_or_list_is_another_one() -> None:
+    """Also if its bytes have a verdict: they are compared, and not sent again."""
+    row = replace(IN_BATCH, judged_by="r.xml v1")
+    seen = sighted(None, row, NOW)
+    same = sighted(seen, row, NOW + timedelta(seconds=60))
+    other = sighted(same, replace(row, judged_by="r.xml v2"), NOW + timedelta(seconds=60))
+
+    later = NOW + timedelta(seconds=120)
+    assert (same.since, other.since) == (NOW, NOW + timedelta(seconds=60))
+    assert decide(same, OF_BATCH, row, later, SETTINGS) is Decision.ANSWERED
+    assert decide(other, OF_BATCH, replace(row, judged_by="r.xml v2"), later, SETTINGS) is Decision.TAKE

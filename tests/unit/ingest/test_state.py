@@ -62,6 +62,7 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
 
 FAILED = {
     "item_id": "a",
+    "audio": "/in/a.wav",
     "audio_version": "v1",
     "sidecar_version": None,
     "outcome": "failed",
@@ -85,10 +86,11 @@ FAILED = {
 @pytest.mark.parametrize("outcome", ["failed", "accepted"])
 def test_rows_of_an_old_leg_change_nothing(known: Sighting, outcome: str, *, is_kept: bool) -> None:
     """Those of a run in doubt are read in each pass, also when the file was tried again or is another one."""
-    waiting = sightings_after([FAILED | {"outcome": outcome}], {"a": known}, NOW)
+    place = "/in/a.wav"
+    waiting = sightings_after([FAILED | {"outcome": outcome}], {place: known}, NOW)
 
-    failed = {} if outcome == "accepted" else {"a": Sighting(version="v1|None", since=NOW, tries=1, retry_at=NOW)}
-    assert waiting == ({"a": known} if is_kept else failed)
+    failed = {} if outcome == "accepted" else {place: Sighting(version="v1|None", since=NOW, tries=1, retry_at=NOW)}
+    assert waiting == ({place: known} if is_kept else failed)
 
 
 @pytest.mark.parametrize("content", [b"not JSON", b"[]", b"{}", b'{"sightings": {"a": {"version": "v"}}}'])

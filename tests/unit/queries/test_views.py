@@ -266,3 +266,11 @@ def test_a_tag_that_catalogs_have_is_not_taken_by_our_own_words() -> None:
     (rejects,) = (view for view in views(usual.split()) if view.name == "rejects")
 
     assert [name for name in usual.split() if f'AS "{name}"' not in rejects.query] == []
+
+
+def test_a_clip_is_no_reject(results: Results) -> None:
+    """It is ineligible in the catalog, and needs no attention."""
+    night(results, MONDAY, {"a": REJECTED, "c": FAILED | {"outcome": "ineligible", "reason": "clip"}})
+
+    assert asked(results, "SELECT item_id FROM rejects") == [("a",)]
+    assert asked(results, "SELECT ineligible, need_attention FROM coverage") == [(1, 1)]

@@ -107,3 +107,12 @@ def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
     assert note.startswith("1,300 of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set.")
     assert markdown(note) in markdown_of(run, "results")
     assert notes_of(status_of(plan)) == []
+
+
+def test_a_clip_needs_nobody(plan: Plan) -> None:
+    """A message calls it a preview: it is no part of what somebody must look at."""
+    clip = Group(outcome="ineligible", verdict=None, reason="clip", rows=2, example="/music/c.wav")
+    run = status_of(plan, leg_of(1, ended_by="complete"), groups=(ACCEPTED, clip))
+
+    assert (run.rows("ineligible"), run.attention("ineligible"), clip.example_to_look_at) == (2, 0, "")
+    assert "ineligible" not in markdown_of(run, "results").partition("| rows |")[0]

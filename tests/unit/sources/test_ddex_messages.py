@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.config.sections import USUAL_COMPLETION_FILES
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.ddex_message import ErnMessage, NamedFile, examine, read_message, read_xml
+from proofsweep.sources.ddex_message import CompletionNames, ErnMessage, Role, examine, read_message, read_xml
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import Cause
 from tests.unit.sources.held_file import HeldFile
 from tests.worlds.ddex_messages import ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Sent, Track, purge, sent
 from tests.worlds.ddex_messages import batch_manifest as manifest
@@ -48,8 +48,6 @@ def test_message_of_each_version_is_read(version: str) -> None:
 
     found = read(replace(sending, videos=["resources/film.mp4"]))
 
-    ids = [file.item_id for file in found.files]
-    assert len({*ids}) == 3
     assert found == ErnMessage(
         location="/b/r/m.xml",
         is_purge=False,
@@ -62,17 +60,16 @@ def test_message_of_each_version_is_read(version: str) -> None:
         tags={"release_title": "Tides", "label": "Seed Records", "catalog_number": "SEED 001"}
         | {"icpn": "0094631432057", "grid": "A10302B0000114894T"}
         | {"sender": SENDER, "message_id": "M-1", "thread_id": "T-1"},
-        files=(
-            NamedFile(OCEAN.location, ids[0], declared, live),
-            NamedFile("resources/1.mp3", ids[1], None, live),
-            NamedFile("resources/disc 1/2.flac", ids[2], None, shore),
-        ),
-        no_rows=(
-            ("clip.wav", Cause.CLIPS),
-            ("resources/cover.jpg", Cause.NOT_AUDIO),
-            ("resources/film.mp4", Cause.NOT_AUDIO),
-        ),
+        files=found.files,
     )
+    named = [(file.role, file.locations[0], file.declared, file.tags) for file in found.files]
+    assert named[:3] == [
+        (Role.RECORDING, OCEAN.location, declared, live),
+        (Role.RECORDING, "resources/1.mp3", None, live),
+        (Role.RECORDING, "resources/disc 1/2.flac", None, shore),
+    ]
+    others = [(Role.CLIP, "clip.wav"), (Role.OTHER, "resources/cover.jpg"), (Role.VIDEO, "resources/film.mp4")]
+    assert [(role, location) for role, location, _, _ in named[3:]] == others
     bare = read(Sending(version=version, icpn="", catalog_number="", sender="", tracks=[Track(isrc="A")]))
     assert (bare.release_id, bare.ids, bare.sender) == ("", (), "Seed Distribution"), "a sender without a DPID"
     withdrawal = read(purge(replace(sending, is_test=True)))
@@ -86,7 +83,36 @@ def test_what_is_not_in_the_delivery_is_not_named(version: str) -> None:
     found = read(Sending(version=version, tracks=[*tracks("A", is_provided=False), *tracks("B", is_provided=True)]))
 
     assert [file.tags["isrc"] for file in found.files] == ["B"]
-    assert found.no_rows == ()
+
+
+@pytest.mark.parametrize("version", ["382", "41", "43"])
+def test_the_file_of_a_fingerprint_is_no_recording(version: str) -> None:
+    """It stands below the technical details too, and holds no music."""
+    sending = Sending(version=version, tracks=tracks("A", files=["resources/01.wav"]))
+    where = "<FileName>01.afp</FileName>" if version == "382" else "<URI>resources/01.afp</URI>"
+    fingerprint = f"<Fingerprint><Algorithm>X</Algorithm><File>{where}</File></Fingerprint>"
+    text = sending.text().replace("</File>", f"</File>{fingerprint}", 1)
+
+    assert [file.locations[0] for file in read(text.encode()).files] == ["resources/01.wav"]
+
+
+@pytest.mark.parametrize(
+    ("written", "locations"),
+    [
+        ("<FileName>1.wav</FileName><FilePath>audio/</FilePath>", ("audio/1.wav", "audio/", "1.wav")),
+        (
+            "<FileName>1.wav</FileName><FilePath>audio/1.wav</FilePath>",
+            ("audio/1.wav/1.wav", "audio/1.wav", "1.wav"),
+        ),
+        ("<FileName>1.wav</FileName><URL>https://h/1.wav</URL>", ("1.wav", "https://h/1.wav")),
+        ("<URI>sftp://h/1.wav</URI><FileName>1.wav</FileName>", ("1.wav", "sftp://h/1.wav")),
+    ],
+)
+def test_each_location_that_a_message_gives_is_kept(written: str, locations: tuple[str, ...]) -> None:
+    """Senders fill these elements as they like; a URL of another machine is tried last."""
+    text = Sending(version="43", tracks=tracks("A")).text().replace("<URI>a.wav</URI>", written)
+
+    assert [file.locations for file in read(text.encode()).files] == [locations]
 
 
 def test_each_edition_has_its_own_isrc() -> None:
@@ -97,7 +123,7 @@ def test_each_edition_has_its_own_isrc() -> None:
 
     found = read(text.replace(edition, f"{edition}</SoundRecordingEdition>{immersive}").encode())
 
-    names = [(file.tags["isrc"], file.tags["title"], file.location) for file in found.files]
+    names = [(file.tags["isrc"], file.tags["title"], file.locations[0]) for file in found.files]
     assert names == [("QZES71982312", "Ocean", "stereo.wav"), ("QZES71982399", "Ocean", "immersive.wav")]
 
 
@@ -122,16 +148,48 @@ def test_only_what_can_be_compared_is_declared(
     assert file.declared == declared
 
 
-def test_item_id_stays_the_same() -> None:
-    """It is of the sender, the release, the reference and the location, and of nothing else."""
-    one = Sending(icpn="111", tracks=tracks("A", "B", files=["a.wav", "b.wav"]))
-    others = [replace(one, icpn="222"), replace(one, sender="X"), replace(one, is_test=True)]
+@pytest.mark.parametrize(
+    ("content", "is_cut_short"),
+    [
+        (GOOD[:300], True),
+        (GOOD[:-5], True),
+        (b"", True),
+        (GOOD.replace(b"MessageThreadId>", b"Thread>", 1), False),
+        (b"<NewReleaseMessage/>", False),
+        (GOOD.decode().replace("UTF-8", "UTF-16").encode("utf-16")[:-40], True),
+        (manifest("b", ["1/1.xml"])[:-10], True),
+    ],
+)
+def test_a_message_that_ends_too_early_is_told_from_a_broken_one(
+    tmp_path: Path, content: bytes, *, is_cut_short: bool
+) -> None:
+    """The rest of it may still be on its way."""
+    (path := tmp_path / "111" / "111.xml").parent.mkdir()
+    path.write_bytes(content)
 
-    item_ids = [file.item_id for file in read(one).files]
+    found = examine(str(path), Files())
 
-    assert item_ids[0] == "19c3aafcfd08b5394efc13bd14d39953"
-    assert item_ids == [file.item_id for file in read(replace(one, message_id="M-9", title="Other")).files]
-    assert len({*item_ids, *(file.item_id for each in others for file in read(each).files)}) == 16
+    assert found is not None
+    assert (found.message, found.is_cut_short) == (None, is_cut_short)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("BatchComplete_20261101120000000.xml", True),
+        ("batch_complete", True),
+        ("delivery.complete", True),
+        ("20261101120000000.COMPLETE", True),
+        ("song.wav.complete", False),
+        ("done[1].txt", False),
+    ],
+)
+def test_a_completion_file_is_known_by_its_name(name: str, *, is_one: bool) -> None:
+    """By one of several specifications, or by the setting."""
+    usual = CompletionNames(USUAL_COMPLETION_FILES)
+
+    assert usual.cover(f"/in/20261101120000000/{name}") == is_one
+    assert CompletionNames(["done*"]).cover(f"/in/x/{name}") == name.startswith("done")
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import CatalogError, ResourceShortage, SourceError
-from proofsweep.domain.items import ManifestRow
+from proofsweep.config.sections import CatalogSettings
+from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
+from proofsweep.domain.items import ManifestRow, item_id_of
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.catalog import DeliveryCounts
-from proofsweep.sources.ddex_delivery import candidates
+from proofsweep.sources.ddex_files import candidates
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.source import OpenFile
-from tests.worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release
+from tests.worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release, sent
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -85,22 +86,132 @@ def test_batch_is_the_folder_of_its_completion_file(tmp_path: Path) -> None:
     assert (batches["B1"].location, [*batches["B1"].releases]) == (str(tmp_path / "B1"), [str(tmp_path / "B1" / "1")])
 
 
-def test_later_message_replaces_what_it_names(tmp_path: Path) -> None:
-    """Its files replace the earlier ones, with its metadata; others stay, whether it names them or not."""
-    files = dict.fromkeys(("1.wav", "2.wav", "3.wav"), WAVE)
-    titles = {"1.wav": "One", "2.wav": "Two", "3.wav": "Three"}
-    tracks = [Track(isrc=name, title=title, files=[name]) for name, title in titles.items()]
-    later = [replace(track, title=f"{track.title}!") for track in tracks]
-    later[1] = replace(later[1], files=[])
+def test_each_delivery_of_a_release_stands_by_itself(tmp_path: Path) -> None:
+    """Each file is a row, with the metadata of its own message; of the same file, the newest has the item's ID."""
+    files = dict.fromkeys(("1.wav", "2.wav"), WAVE)
+    tracks = [Track(isrc=name, title=name, files=[name]) for name in files]
     put_release(tmp_path / "B1" / "111", Sending(icpn="111", tracks=tracks), files)
-    update = Sending(icpn="111", message_id="M-2", created="2026-11-02T00:00:00Z", title="Tides II", tracks=later)
+    alone = {row.named_audio: item_id_of(row, "x") for row in scan(tmp_path).rows()}
+    later = [replace(track, title=f"{track.title}!") for track in reversed(tracks)]
+    update = Sending(icpn="111", message_id="M-2", created="2026-11-02T00:00:00Z", tracks=later)
     put_release(tmp_path / "B0" / "111", update, {"1.wav": WAVE})
 
     catalog = scan(tmp_path)
 
-    assert told(catalog, "title") == {"B0/111/1.wav": "One!", "B1/111/2.wav": "Two", "B1/111/3.wav": "Three!"}
-    assert set(told(catalog, "release_title").values()) == {"Tides II", "Tides"}
-    assert catalog.ignored[Cause.REPLACED] == 1
+    assert told(catalog, "title") == {"B0/111/1.wav": "1.wav!", "B1/111/1.wav": "1.wav", "B1/111/2.wav": "2.wav"}
+    found = {row.named_audio: item_id_of(row, "x") for row in catalog.rows()}
+    assert found["B0/111/1.wav"] == alone["B1/111/1.wav"]
+    assert found["B1/111/2.wav"] == alone["B1/111/2.wav"]
+    assert len({*found.values()}) == 3
+
+
+def test_a_file_that_another_delivery_of_the_release_has_is_not_missing(tmp_path: Path) -> None:
+    """An update repeats what its release holds, and comes without audio."""
+    release(tmp_path / "B1" / "111", "1.wav")
+    release(tmp_path / "B2" / "111", "1.wav", "2.wav", put=[], created="2026-11-02T00:00:00Z")
+
+    assert told(scan(tmp_path)) == {"B1/111/1.wav": "I1", "B2/111/2.wav": "missing_audio"}
+
+
+def test_item_id_stays_the_same(tmp_path: Path) -> None:
+    """It is of the sender, the release and the file, and of nothing else: neither the message nor its references."""
+    one = {"icpn": "111", "tracks": [Track(isrc="A", files=["a.wav"]), Track(isrc="B", files=["b.wav"])]}
+    turned = one | {"message_id": "M-9", "title": "Other", "tracks": [*reversed(one["tracks"])]}  # type: ignore[call-overload]  # as told
+    others = [one | {"icpn": "222"}, one | {"sender": "X"}, one | {"is_test": True}]
+    found = []
+    for number, facts in enumerate([one, turned, *others]):
+        release(tmp_path / str(number) / "r", "a.wav", "b.wav", **facts)
+        rows = scan(tmp_path / str(number)).rows()
+        found.append({row.named_audio: row.item_id for row in rows})
+
+    assert found[0] == found[1]
+    assert len({item_id for each in found for item_id in each.values()}) == 8
+
+
+def test_a_file_of_two_releases_is_one_row_of_both(tmp_path: Path) -> None:
+    """A purge of one withdraws nothing of the other, and both digests are compared."""
+    single = [Track(isrc="S", files=[sent("1.wav", WAVE)])]
+    album = [Track(isrc="A", files=[sent("1.wav", WAVE, "SHA-256")])]
+    put_release(tmp_path / "B" / "m", Sending(icpn="111", tracks=single), {"1.wav": WAVE}).rename(
+        tmp_path / "B/m/s.xml"
+    )
+    put_release(tmp_path / "B" / "m", Sending(icpn="222", tracks=album))
+
+    (row,) = scan(tmp_path).rows()
+    (tmp_path / "purge").mkdir()
+    (tmp_path / "purge" / "purge.xml").write_bytes(purge(Sending(icpn="111", created="2026-11-02T00:00:00Z")))
+    (left,) = scan(tmp_path).rows()
+
+    assert row.declared is not None
+    assert [*row.declared.digests] == ["sha256", "md5"] or [*row.declared.digests] == ["md5", "sha256"]
+    assert (left.refused, left.tags["icpn"], left.tags["isrc"]) == (None, "222", "A")
+
+
+def test_clips_and_videos_are_rows_that_are_not_sent(tmp_path: Path) -> None:
+    """A cover that moves is none: its name is that of audio, and it holds a film."""
+    tracks = [Track(isrc="I1", files=["1.wav"]), Track(isrc="I1", files=["clip.wav"], is_clip=True)]
+    film = b"\0\0\0\x18ftypisom" + bytes(12) + b"\0\0\0\x20moov" + b"\0\0\0\x18hdlr" + bytes(8) + b"vide" + bytes(4)
+    sending = Sending(icpn="111", tracks=tracks, videos=["film.mp4"], images=["cover.mp4"])
+    put_release(tmp_path / "1", sending, {"1.wav": WAVE, "clip.wav": WAVE, "film.mp4": film, "cover.mp4": film})
+
+    catalog = scan(tmp_path)
+
+    assert told(catalog) == {"1/1.wav": "I1", "1/clip.wav": "clip", "1/film.mp4": "clip"}
+    assert catalog.ignored[Cause.NOT_AUDIO] == 1  # the cover
+
+
+def test_an_excluded_file_is_left_out_although_a_message_names_it(tmp_path: Path) -> None:
+    """A person excludes it; a hidden one that a message names is meant."""
+    release(tmp_path / "1", "a.wav", "_b.wav", ".c.wav")
+
+    catalog = open_catalog(str(tmp_path), CatalogSettings(exclude=("_*",)))
+
+    assert [row.named_audio for row in catalog.rows()] == ["1/a.wav", "1/.c.wav"]
+
+
+@pytest.mark.parametrize(
+    ("place", "is_delivery"),
+    [("", False), ("acme", False), ("acme/r1", True), ("r1", True), ("20261101120000000", True)],
+)
+def test_a_message_among_the_folders_of_suppliers_takes_nothing_along(
+    tmp_path: Path, place: str, *, is_delivery: bool
+) -> None:
+    """In a watched folder it is named; in the folder of a release, or of a batch, it speaks of all that lies below."""
+    (tmp_path / place / "north").mkdir(parents=True)
+    (tmp_path / place / "north" / "a.wav").write_bytes(WAVE)
+    message = tmp_path / place / "r1.xml"
+    message.write_bytes(Sending(tracks=[Track(isrc="I1", files=["gone.wav"])]).content())
+    catalog = scan(tmp_path)
+    catalog.is_watched = True
+
+    found = {row.named_audio: row.batch is not None for row in catalog.rows()}
+
+    assert found[str(message.parent.relative_to(tmp_path) / "north/a.wav")] == is_delivery
+    assert catalog.strays == ([] if is_delivery else [str(message)])
+
+
+def test_rows_tell_by_what_they_are_judged(tmp_path: Path) -> None:
+    """A message or a list that is corrected makes another version of what it says."""
+    message = release(tmp_path / "1", "a.wav")
+    (tmp_path / "b.wav").write_bytes(WAVE)
+    (tmp_path / "c.wav").write_bytes(WAVE)
+    (tmp_path / "b.wav.md5").write_text("0" * 32)
+    before = {row.named_audio: row.judged_by for row in scan(tmp_path).rows()}
+    os.utime(message, (1, 1))
+    os.utime(tmp_path / "b.wav.md5", (1, 1))
+
+    after = {row.named_audio: row.judged_by for row in scan(tmp_path).rows()}
+
+    assert (before["c.wav"], after["c.wav"]) == ("", "")
+    assert {name for name in before if before[name] != after[name]} == {"1/a.wav", "b.wav"}
+
+
+def test_messages_without_audio_are_named(tmp_path: Path) -> None:
+    """They are no catalog to verify, and neither is it empty."""
+    release(tmp_path / "1")
+
+    with pytest.raises(EmptyCatalog, match="no audio in this folder: 1 batches, 1 releases without audio"):
+        list(scan(tmp_path).rows())
 
 
 @pytest.mark.parametrize("written", ["../../secret.wav", "..%2f..%2fsecret.wav", "..\\..\\secret.wav"])
@@ -232,22 +343,23 @@ def test_plain_audio_beside_a_delivery_is_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "is_replaced"),
+    ("facts", "is_same"),
     [
         ({}, True),
         ({"sender": "X"}, False),
         ({"icpn": "222"}, False),  # one thread ID for a whole batch joins nothing
         ({"is_test": True}, False),
-        ({"grid": "A", "icpn": ""}, True),  # an update may name only some of the release's IDs
         ({"icpn": "", "catalog_number": ""}, False),
     ],
 )
-def test_a_release_is_known_by_its_sender_and_ids(tmp_path: Path, facts: dict[str, str], *, is_replaced: bool) -> None:
-    """Of several, the newest is in force; a test changes nothing."""
-    release(tmp_path / "B1" / "111", "1.wav", grid="A", title="Old")
-    release(tmp_path / "B2" / "111", "1.wav", created="2026-11-02T00:00:00Z", title="New", **facts)
+def test_an_item_is_known_by_its_sender_and_release(tmp_path: Path, facts: dict[str, str], *, is_same: bool) -> None:
+    """A watched folder takes one after another; a test is no live release."""
+    release(tmp_path / "B1" / "111", "1.wav", icpn="111")
+    release(tmp_path / "B2" / "111", "1.wav", created="2026-11-02T00:00:00Z", **({"icpn": "111"} | facts))
+    catalog = scan(tmp_path)
+    catalog.is_watched = True
 
-    assert ("B1/111/1.wav" not in told(scan(tmp_path))) == is_replaced
+    assert len({row.item_id for row in catalog.rows()}) == 2 - is_same
 
 
 @pytest.mark.parametrize(
