@@ -3,6 +3,7 @@
 `PassReport` says what it did, as a value and in words, for the person who runs it.
 """
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ from proofsweep.verify.emptied_folders import mount_before
 from proofsweep.verify.plan import ignored_entries
 
 _BUSY = "This folder is being worked on by {holder}."
+_NO_FOLDER = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}  # what says that no folder has the name
 _NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {
     Decision.SETTLING: "not settled yet",
@@ -139,7 +141,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     store = context.results.store.below(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
     error = _listing_error(path)
-    if isinstance(error, FileNotFoundError | NotADirectoryError) and not lease.last():
+    if error is not None and error.errno in _NO_FOLDER and not lease.last():
         raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
     _refuse_unlisted(path, error)
     accepted = _target(context.settings.accepted, path, "ingest.accepted")
