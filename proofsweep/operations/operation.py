@@ -157,9 +157,10 @@ class Operator:
         The log has the `facts` of the leg as long as it is there.
         """
         service = self.service
+        own: Row = {"key_fingerprint": service.key_fingerprint, **facts}  # first of all, since there may be no key
         self.results.write_plan(operation)  # (2)
         end_dead_legs(self.results, utc_now, operation)
-        held = Legs(self.results, operation).begin({"key_fingerprint": service.key_fingerprint, **facts})  # (3)
+        held = Legs(self.results, operation).begin(own)  # (3)
         work = OperationLeg(self, operation, held)
         parts = LegParts(self.results, operation, held.number, work.trail.journal)
         heartbeat = Heartbeat(

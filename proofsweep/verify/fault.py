@@ -138,8 +138,8 @@ class CallsBeside:
     """How the calls of files went that were answered in the end: what a service that works did at that time.
 
     A call that failed counts against its file only if such a call came out right within a second before it, and another
-    one within a second after it: in an outage there is none. Beside calls that failed for no fault of their files, it
-    counts less: half of them, one bit.
+    one within a second after it: in an outage there is none. It counts as much as it is rare that one fails for no
+    fault of its file, at that time and in the whole leg: where half of them do, one bit.
     """
 
     _calls: defaultdict[tuple[Mode, Call], deque[EndedCall]] = field(
@@ -156,22 +156,30 @@ class CallsBeside:
         if not failed:
             return ENOUGH_BITS
         beside = [self._beside(mode, call) for call in failed]
-        bits = sum(map(_bits, failed, beside))
+        bits = sum(self._bits(mode, *each) for each in zip(failed, beside, strict=True))
         has_trouble = any(not call.is_right for calls in beside for call in calls)
-        return min(ENOUGH_BITS, bits if bits or has_trouble else alone_bits)
+        if not bits and not has_trouble:
+            bits = min(alone_bits, sum(self._usual_bits(mode, call.call) for call in failed))
+        return min(ENOUGH_BITS, bits)
 
     def _beside(self, mode: Mode, call: EndedCall) -> list[EndedCall]:
         since, until = call.began_at - _BESIDE_SECONDS, call.ended_at + _BESIDE_SECONDS
         return [other for other in self._calls[mode, call.call] if since <= other.ended_at <= until]
 
+    def _bits(self, mode: Mode, failed: EndedCall, beside: Sequence[EndedCall]) -> float:
+        middle = (failed.began_at + failed.ended_at) / 2
+        right = [call.ended_at for call in beside if call.is_right]
+        if not right or not min(right) <= middle <= max(right):
+            return 0.0
+        share_beside = 1.0 - len(right) / len(beside)
+        beside_bits = -math.log2(share_beside) if share_beside else ENOUGH_BITS
+        return min(beside_bits, self._usual_bits(mode, failed.call))
 
-def _bits(failed: EndedCall, beside: Sequence[EndedCall]) -> float:
-    middle = (failed.began_at + failed.ended_at) / 2
-    right = [call.ended_at for call in beside if call.is_right]
-    if not right or not min(right) <= middle <= max(right):
-        return 0.0
-    wrong = len(beside) - len(right)
-    return math.log2(len(beside) / wrong) if wrong else ENOUGH_BITS
+    def _usual_bits(self, mode: Mode, call: Call) -> float:
+        """Return what a failed call says of its file: by how often one fails in this leg for no fault of its file."""
+        known = self._calls[mode, call]
+        wrong = sum(not each.is_right for each in known)
+        return math.log2(len(known) / wrong) if wrong else ENOUGH_BITS
 
 
 def is_of_content(done: Finished) -> bool:

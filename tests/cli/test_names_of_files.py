@@ -146,7 +146,7 @@ def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monk
     told = proofsweep("ingest", workdir / "drop")
     document = json.loads(proofsweep("ingest", workdir / "drop", "--json").stdout)
 
-    assert (told.returncode, told.stderr) == (0, "")
+    assert (told.returncode, told.stderr) == (0, f"proofsweep: New results store: {workdir / 'results'}\n")
     assert "nothing new; ignored: 1 hidden, 7 system folders, 6 unfinished" in told.stdout
     assert document["ignored"] == {"hidden": 1, "system_folders": 7, "unfinished": 6}
     assert not (workdir / "results" / "verdicts").exists()

@@ -187,7 +187,7 @@ def test_doctor_names_each_known_good_file_that_is_none(
     ("settings", "code", "about", "words"),
     [
         ({"SERVICE__BASE_URL": "nonsense"}, 2, "config", "service.base_url"),
-        ({"RESULTS__URL": "../key/results"}, 2, "results", "/../key cannot be written"),
+        ({"RESULTS__URL": "../key/results"}, 2, "results", "/../key/results cannot be written"),
         ({"SERVICE__API_KEY_FILE": "nowhere"}, 2, "key", "nowhere"),
         ({"SERVICE__BASE_URL": NOBODY, "RETRY__LONGEST_WAIT_SECONDS": "0.01"}, 8, "service", NOBODY),
         ({"SERVICE__SIDECAR_FIELD": "proofFile"}, 2, "file", "wire name may be wrong"),

@@ -364,8 +364,7 @@ BREAKS: Sequence[Break] = (
         name="an outage counts against the file",
         module="proofsweep.verify.fault",
         old=(
-            "            case Failed(reason=reason) if reason != Reason.SOURCE_UNAVAILABLE or "
-            "proof_id_of(done.item.audio):\n"
+            "            case Failed(reason=reason) if not about(reason).may_be_outage or proof_id_of(done.item.audio):\n"
             "                return Question(InQuestion.SERVICE, mode)\n"
         ),
         new="",

@@ -71,6 +71,7 @@ def test_of_a_file_that_comes_twice_at_once_each_is_verified_and_moved_by_its_ow
     first = watched.run_pass().report
     watched.outcomes["a.wav"] = "accepted"
 
+    watched.later(1)
     watched.run_pass()
 
     assert first.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
