@@ -137,7 +137,8 @@ def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
 
 def _with_results(settings: Settings, url: str) -> Settings:
     try:
-        return settings.model_copy(update={"results": sections.ResultsSettings(url=url)})
+        results = sections.ResultsSettings.model_validate(settings.results.model_dump() | {"url": url})
+        return settings.model_copy(update={"results": results})
     except ValidationError as error:
         raise ConfigError(f"--results {'; '.join(mistakes_in(error))}.") from None
 

@@ -198,3 +198,11 @@ def test_there_are_at_most_forty_six_settings() -> None:
     sections = [field.annotation for field in Settings.model_fields.values()]
 
     assert sum(len(getattr(section, "model_fields", {})) or 1 for section in sections) <= 46
+
+
+def test_another_place_of_the_results_keeps_what_is_set_of_them(monkeypatch: Environ) -> None:
+    """A store that must exist must do so wherever a command says that it is."""
+    monkeypatch.setenv("PROOFSWEEP_RESULTS__MUST_EXIST", "true")
+    settings = load_settings("sandbox", "elsewhere/results")
+
+    assert (settings.results.url, settings.results.must_exist) == ("elsewhere/results", True)
