@@ -319,11 +319,10 @@ class Checks:
         What arrived while it wrote for the last time may have come too late for that.
         """
         *_, before, last = [0.0, 0.0, *self.bucket.journalled_at.get(process, [])]
-        outage = self.night.settings.retry.breaker_seconds
         has_given_up = any(done.by is process and isinstance(done.error, ResultsError) for done in self.night.done)
         if process.dead_at is not None:
-            return before if self.bucket.was_failing(last, process.dead_at) else math.inf
-        return before if has_given_up and (process.ended_at or 0.0) - last >= outage else math.inf
+            return before if self.bucket.was_failing(before, process.dead_at) else math.inf
+        return before if has_given_up else math.inf  # a leg that was stopped does not wait for its store
 
     def calls_of_rows(self) -> Iterator[str]:
         """A row says how many keyed calls were sent for it in its leg: those of all its tries."""
