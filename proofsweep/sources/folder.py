@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 
-from proofsweep.config.locations import path_within
+from proofsweep.config.locations import is_bucket, path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
@@ -22,6 +22,7 @@ from proofsweep.sources.ddex_message import TAG_NAMES, CompletionNames, XmlFile,
 from proofsweep.sources.files import Files, words_of_placeholder
 from proofsweep.sources.names import Cause, SidecarNames, awaited_name, ignored_words, why_awaited
 from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
+from proofsweep.sources.presence import away_now
 from proofsweep.sources.source import Folder
 
 _MOST_SHOWN = 100
@@ -88,6 +89,7 @@ class FolderScan(Catalog):
             raise refusal(self._path, f"cannot be listed. {error.message}") from error
         if not is_empty:
             yield from self._rows_away()
+            self._refuse_if_gone()
         if is_empty and not self.is_watched:
             if self.deliveries is not None:
                 said = f"no audio in this folder: {self.deliveries} without audio"
@@ -95,6 +97,12 @@ class FolderScan(Catalog):
             ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ", and nothing else"
             raise refusal(self._path, f"no audio in this folder{ignored}", EmptyCatalog)
         self._walked = True
+
+    def _refuse_if_gone(self) -> None:
+        """Raise CatalogError if the folder is away by now: then some of its files may not have been listed."""
+        away = None if self.is_watched or is_bucket(self._path) else away_now(self._path)
+        if away is not None:
+            raise refusal(self._path, f"went away while it was listed: {away.why}")
 
     def _rows_away(self) -> Iterator[ManifestRow]:
         """Yield a row for each empty folder that held files before; it makes no other listing."""

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -12,9 +13,10 @@ from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
 from proofsweep.config.threads import Lock, StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
+from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop, SourceError
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.presence import Away, folder_of, places_of
 from proofsweep.verify.fault import (
     ALIKE,
@@ -250,8 +252,19 @@ class Attribution:
             believed = [each for each in shown if self._weighs_enough(each)]
             self._again.extend(each.done.item for each in shown if each.row is None)
         for each in believed:
-            if each.row is not None:
+            if self._has_come_back(each.done):
+                self._again.append(each.done.item)
+            elif each.row is not None:
                 self._write(each.done, each.row)
+
+    def _has_come_back(self, done: Finished) -> bool:
+        """Whether a file that was missing is there now: its share was away for less time than the check took."""
+        outcome = done.outcome
+        if not isinstance(outcome, Ineligible) or outcome.reason != Reason.MISSING_AUDIO:
+            return False
+        with suppress(SourceError):
+            return self.checks.verify.files.facts(done.item.audio) is not None
+        return False
 
     def _weighs_enough(self, suspect: Suspect) -> bool:
         """Add what a try weighs to the tries before; the service was seen to work since. Under the lock."""

@@ -361,6 +361,24 @@ BREAKS: Sequence[Break] = (
         check="tasks",
     ),
     Break(
+        name="files that are back when their folder is looked at are missing",
+        module="proofsweep.verify.attribution",
+        old="            if self._has_come_back(each.done):\n",
+        new="            if False:\n",
+        level="mounts",
+        seed=377,
+        check="outcomes",
+    ),
+    Break(
+        name="a folder that goes while it is listed is planned",
+        module="proofsweep.sources.folder",
+        old="            self._refuse_if_gone()\n",
+        new="",
+        level="mounts",
+        seed=243,
+        check="plans",
+    ),
+    Break(
         name="an outage counts against the file",
         module="proofsweep.verify.fault",
         old=(
@@ -590,7 +608,7 @@ BREAKS: Sequence[Break] = (
         old="        if place == self._place or not self._is_marked:",
         new="        if place or not self._is_marked:",
         level="mounts",
-        seed=5,
+        seed=18,
         check="mount_point",
     ),
 )

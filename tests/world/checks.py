@@ -318,7 +318,7 @@ class Checks:
 
         What arrived while it wrote for the last time may have come too late for that.
         """
-        *_, before, last = [0.0, 0.0, *self.bucket.journalled_at.get(process, [])]
+        *_, before, _ = [0.0, 0.0, *self.bucket.journalled_at.get(process, [])]
         has_given_up = any(done.by is process and isinstance(done.error, ResultsError) for done in self.night.done)
         if process.dead_at is not None:
             return before if self.bucket.was_failing(before, process.dead_at) else math.inf

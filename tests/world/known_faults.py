@@ -37,24 +37,6 @@ KNOWN: tuple[KnownFault, ...] = (
         level="mounts",
         seed=125,
     ),
-    KnownFault(
-        number="2.3c",
-        what="a mount that goes while its folder is listed for the first time leaves files out of the plan",
-        levels=("mounts", "all"),
-        problem=r"plans: .* lists .*, and there were .*",
-        event=r"music is",
-        level="mounts",
-        seed=243,
-    ),
-    KnownFault(
-        number="2.3d",
-        what="files that were looked for while a mount was away for less than a second are missing once it is back",
-        levels=("mounts", "all"),
-        problem=r"outcomes: \S+ row \d+ is ineligible, missing_audio: its file was never touched",
-        event=r"music is",
-        level="mounts",
-        seed=377,
-    ),
 )
 
 

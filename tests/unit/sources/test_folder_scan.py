@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.sections import CatalogSettings
+from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
@@ -195,3 +196,16 @@ def test_a_link_of_git_annex_without_its_content_stands_for_its_file(tmp_path: P
     reasons = {row.named_audio: row.refused and row.refused.reason for row in scan(tmp_path).rows()}
 
     assert reasons == {"a.wav": Reason.STAND_IN, "b.wav": Reason.STAND_IN, "c.wav": None}
+
+
+def test_a_folder_that_goes_while_it_is_listed_is_refused(tmp_path: Path) -> None:
+    """What was not listed would be left out of the catalog without a word."""
+    for name in ("a.wav", "b.wav"):
+        (tmp_path / name).write_bytes(b"RIFF")
+    rows = open_catalog(str(tmp_path)).rows()
+    next(rows)
+    for path in [*tmp_path.iterdir()]:
+        path.unlink()
+
+    with pytest.raises(CatalogError, match="went away while it was listed"):
+        list(rows)
