@@ -121,7 +121,7 @@ BREAKS: Sequence[Break] = (
             "            self._written[table][number] = Extent(rows.num_rows, rows.nbytes)"
         ),
         level="store",
-        seed=11,
+        seed=41,
         check="requests_kept",
     ),
     Break(

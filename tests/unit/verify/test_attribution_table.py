@@ -237,7 +237,7 @@ class MovingSwitch(StopSwitch):
 class ScriptedChecks(Checks):
     def __init__(self, world: World) -> None:
         trail: Any = SimpleNamespace(write=world.write)
-        verify: Any = SimpleNamespace(duplicates=SimpleNamespace(forget=world.forget))
+        verify: Any = SimpleNamespace(duplicates=SimpleNamespace(forget=world.forget), files=Files())
         past: Any = SimpleNamespace(was_accepted=lambda *_: world.fail_at_times() or world.was_accepted)
         super().__init__(verify, trail, KnownFiles.of_catalog(Files(), "/c", past))
         object.__setattr__(self, "world", world)
