@@ -66,7 +66,7 @@ def paid_again(world: ForeignWorld) -> int:
     return world.service.received["verify"] - ROWS
 
 
-@pytest.mark.parametrize("seconds", [5.0, 14.0])
+@pytest.mark.parametrize("seconds", [5.0, pytest.param(14.0, marks=pytest.mark.skipif(not IS_SOAK, reason="soak"))])
 def test_a_run_goes_on_when_its_share_is_mounted_again(
     bare_world: ForeignWorld, mount: Mount, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:

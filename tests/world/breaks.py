@@ -168,8 +168,8 @@ BREAKS: Sequence[Break] = (
         old="                if (leg.leg - 1) % step == partition:",
         new="                if False:",
         level="two",
-        seed=33,
-        check="legs",
+        seed=178,
+        check="last_night",
     ),
     Break(
         name="an entry of the log forgets the one before",
@@ -267,7 +267,7 @@ BREAKS: Sequence[Break] = (
         old="needed = calls + sum(map(len, self._owed.values()))",
         new="needed = calls",
         level="kills",
-        seed=243,
+        seed=281,
         check="calls_allowed",
     ),
     Break(
@@ -599,8 +599,8 @@ BREAKS: Sequence[Break] = (
         old="store, own = self.results.store, self._own.segments(table)",
         new="store, own = self.results.store, list[Segment]()",
         level="lag",
-        seed=2,
-        check="legs",
+        seed=3,
+        check="requests_kept",
     ),
     Break(
         name="a store that went is taken for an empty one",
