@@ -347,9 +347,12 @@ class Attribution:
         lost_at = clock() + self.outage_seconds
         while True:
             self.stop.check()
-            began_at = clock()
+            began_at, was_open = clock(), self.dispatcher.is_open
             result = self.awaited(partial(self._check, question, in_question))
             log(LogEvent.CHECK_ENDED, in_question=question.what, finding=result.finding)
+            if not was_open:  # the checks of an outage do not show how often one call fails beside others
+                with self._lock:
+                    self._beside.note(Mode(question.where), ended_calls(result.exchanges, clock()))
             if result.finding is CheckFinding.WRONG:
                 wrong = result
             elif result.finding is CheckFinding.RIGHT or wrong is RIGHT:

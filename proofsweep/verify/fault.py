@@ -135,7 +135,7 @@ def ended_calls(exchanges: Sequence[Exchange], now: float) -> list[EndedCall]:
 
 @dataclass(slots=True)
 class CallsBeside:
-    """How the calls of files went that were answered in the end: what a service that works did at that time.
+    """How the calls went that failed by no file's fault: of files that were answered in the end, and of checks.
 
     A call that failed counts against its file only if such a call came out right within a second before it, and another
     one within a second after it: in an outage there is none. It counts as much as it is rare that one fails for no
@@ -147,7 +147,7 @@ class CallsBeside:
     )
 
     def note(self, mode: Mode, calls: Sequence[EndedCall]) -> None:
-        """Take note of all calls of a file that was answered, those of its earlier tries too."""
+        """Take note of all calls of a check, or of a file that was answered, those of its earlier tries too."""
         for call in calls:
             self._calls[mode, call.call].append(call)
 
@@ -158,8 +158,8 @@ class CallsBeside:
         beside = [self._beside(mode, call) for call in failed]
         bits = sum(self._bits(mode, *each) for each in zip(failed, beside, strict=True))
         has_trouble = any(not call.is_right for calls in beside for call in calls)
-        if not bits and not has_trouble:
-            bits = min(alone_bits, sum(self._usual_bits(mode, call.call) for call in failed))
+        if not has_trouble:
+            bits = max(bits, min(alone_bits, sum(self._usual_bits(mode, call.call) for call in failed)))
         return min(ENOUGH_BITS, bits)
 
     def _beside(self, mode: Mode, call: EndedCall) -> list[EndedCall]:
@@ -176,10 +176,13 @@ class CallsBeside:
         return min(beside_bits, self._usual_bits(mode, failed.call))
 
     def _usual_bits(self, mode: Mode, call: Call) -> float:
-        """Return what a failed call says of its file: by how often one fails in this leg for no fault of its file."""
+        """Return what a failed call says of its file: by how often one fails in this leg for no fault of its file.
+
+        Laplace's rule of succession: few calls that came out right do not show that the next one would.
+        """
         known = self._calls[mode, call]
         wrong = sum(not each.is_right for each in known)
-        return math.log2(len(known) / wrong) if wrong else ENOUGH_BITS
+        return math.log2((len(known) + 2) / (wrong + 1))
 
 
 def is_of_content(done: Finished) -> bool:

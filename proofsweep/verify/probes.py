@@ -3,7 +3,7 @@
 import random
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
@@ -14,7 +14,7 @@ from pathlib import Path
 from proofsweep.client.session import KEY_REFUSED
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, SourceError
-from proofsweep.domain.exchanges import Call
+from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -93,6 +93,7 @@ class Result:
     finding: CheckFinding
     why: str = ""  # one sentence for a person, where it came out wrong
     ended_by: EndedBy = EndedBy.BREAKER  # how the leg ends because of that
+    exchanges: Sequence[Exchange] = ()  # of what was sent
 
 
 RIGHT = Result(CheckFinding.RIGHT)
@@ -117,20 +118,7 @@ class Checks:
         So does a status that speaks of what was sent, unless such statuses are in question.
         """
         done = self._sent(str(_SILENCE), None if mode is Mode.ONE_FILE else str(_NO_PROOF))
-        if isinstance(done.outcome, Accepted):
-            return Result(CheckFinding.WRONG, _SILENCE_ACCEPTED)
-        if not done.exchanges:
-            return Result(CheckFinding.WRONG, f"The probe audio cannot be sent: {done.outcome.detail}")
-        last = done.exchanges[-1]
-        is_of_content = last.call is Call.VERIFY and last.status in REFUSED_CONTENT
-        if isinstance(done.outcome, Rejected) or (is_of_content and not needs_verdict):
-            return RIGHT
-        if last.status != HTTPStatus.FORBIDDEN or last.call is Call.SLOT:
-            why = f"The service fails for every item, and for a probe too: {done.outcome.detail}"
-            return Result(CheckFinding.WRONG, why)
-        if last.error_code is not None:
-            return Result(CheckFinding.WRONG, KEY_REFUSED, EndedBy.KEY_REFUSED)
-        return Result(CheckFinding.WRONG, _REFUSED_ON_THE_WAY)
+        return replace(_shown_by_silence(done, needs_verdict=needs_verdict), exchanges=done.exchanges)
 
     def send_known(self, mode: Mode, refused: str | None = None) -> Result:
         """Send up to three known-good files and accepted items: most of them must be accepted.
@@ -140,15 +128,16 @@ class Checks:
         sent = list(islice((done for done in self._drawn(mode, refused) if not _is_of_source(done)), _KNOWN_SENT))
         if not sent:
             return Result(CheckFinding.NOTHING_KNOWN)
+        exchanges = [exchange for done in sent for exchange in done.exchanges]
         others = [each.outcome for each in sent if isinstance(each.outcome, Failed | Rejected)]
         if 2 * len(others) < len(sent):
-            return RIGHT
+            return replace(RIGHT, exchanges=exchanges)
         why = (
             f"{len(others)} of {len(sent)} files that were accepted before, and have not changed, are "
             f"{word_for(others[-1])} ({others[-1].reason}) now: suspect another environment, the sidecar's wire name "
             "or an emptied registry (`proofsweep doctor` asks with the files of `service.known_good`)."
         )
-        return Result(CheckFinding.WRONG, why)
+        return Result(CheckFinding.WRONG, why, exchanges=exchanges)
 
     def _drawn(self, mode: Mode, refused: str | None) -> Iterator[Finished]:
         good = [item for item in self.known_good if item.mode is mode]
@@ -180,6 +169,23 @@ class Checks:
         """
         found = self.known.presence.away_among(in_question)
         return {folder: away for folder, away in found.items() if away and not _has_row(away, in_question[folder])}
+
+
+def _shown_by_silence(done: Finished, *, needs_verdict: bool) -> Result:
+    if isinstance(done.outcome, Accepted):
+        return Result(CheckFinding.WRONG, _SILENCE_ACCEPTED)
+    if not done.exchanges:
+        return Result(CheckFinding.WRONG, f"The probe audio cannot be sent: {done.outcome.detail}")
+    last = done.exchanges[-1]
+    is_of_content = last.call is Call.VERIFY and last.status in REFUSED_CONTENT
+    if isinstance(done.outcome, Rejected) or (is_of_content and not needs_verdict):
+        return RIGHT
+    if last.status != HTTPStatus.FORBIDDEN or last.call is Call.SLOT:
+        why = f"The service fails for every item, and for a probe too: {done.outcome.detail}"
+        return Result(CheckFinding.WRONG, why)
+    if last.error_code is not None:
+        return Result(CheckFinding.WRONG, KEY_REFUSED, EndedBy.KEY_REFUSED)
+    return Result(CheckFinding.WRONG, _REFUSED_ON_THE_WAY)
 
 
 def _has_row(away: Away, in_question: Sequence[Finished]) -> bool:

@@ -20,7 +20,7 @@ from proofsweep.verify.leg import Leg
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2
 # Over what has no row, at the end: a second one is for what an outage has met, the others for a service that is flaky.
-_ROUNDS, _MOST_ROUNDS = 3, 10
+_ROUNDS, _MOST_ROUNDS = 3, 15
 _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB each, before they are packed
 
 
