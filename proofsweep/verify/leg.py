@@ -101,14 +101,14 @@ class Heartbeat:
     def keep(self, over: Event) -> None:
         """Write every second until `over` is set, and once more then.
 
-        A store that fails at that last moment is waited for as well, unless the leg was stopped.
+        A store that fails at that last moment is waited for as well, by a leg that was stopped as long as its drain.
         """
         while not over.is_set():
             self.write()
             over.wait(FLUSH_SECONDS)
         self.write()
-        while self._failing_since is not None and self.stop.reason is None:
-            sleep(FLUSH_SECONDS)
+        while self._failing_since is not None and self.stop.drain_left_seconds > 0:
+            sleep(min(FLUSH_SECONDS, self.stop.drain_left_seconds))
             self.write()
 
     def send_heartbeats(self, over: Event) -> None:
@@ -174,7 +174,7 @@ def kept_alive(heartbeat: Heartbeat, parts: LegParts) -> Iterator[None]:
     ):
         try:
             yield
-        except BaseException:  # a store that is away is not waited for then
+        except BaseException:  # a store that is away is waited for no longer than the drain then
             stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
             raise
 

@@ -316,13 +316,16 @@ class Checks:
     def _written_by(self, process: Process) -> float:
         """Return up to when a process must have written down what it received, if its store failed until its end.
 
-        What arrived while it wrote for the last time may have come too late for that.
+        What arrived while it wrote for the last time may have come too late for that. One that gave up, or was stopped,
+        has tried until its end; what it left to a share that hangs may be written later still.
         """
-        *_, before, _ = [0.0, 0.0, *self.bucket.journalled_at.get(process, [])]
         has_given_up = any(done.by is process and isinstance(done.error, ResultsError) for done in self.night.done)
-        if process.dead_at is not None:
-            return before if self.bucket.was_failing(before, process.dead_at) else math.inf
-        return before if has_given_up else math.inf  # a leg that was stopped does not wait for its store
+        ended_at = process.ended_at if has_given_up else process.dead_at
+        if ended_at is None:
+            return math.inf
+        written = [at for at in self.bucket.journalled_at.get(process, []) if at <= ended_at]
+        *_, before, last = [0.0, 0.0, *written]
+        return before if self.bucket.was_failing(last, ended_at) else math.inf
 
     def calls_of_rows(self) -> Iterator[str]:
         """A row says how many keyed calls were sent for it in its leg: those of all its tries."""
@@ -401,7 +404,7 @@ class Checks:
         return _TELLING_SECONDS if is_told else math.inf
 
     def stops(self) -> Iterator[str]:
-        """A process that was asked to stop a leg begins no more files of it."""
+        """A process that was asked to stop a leg begins no more files of it; those in hand it may send again."""
         if self.night.level not in SOUND_STORES:
             return
         asked_at = {asked[1]: at for key, at in self.bucket.written_at.items() if (asked := _STOP.fullmatch(key))}
@@ -410,8 +413,18 @@ class Checks:
                 until = asked_at.get(f"{leg.run_id}/legs/{leg.number:03}", math.inf) + _HEARING_SECONDS
                 for served in self.night.partner.served:
                     is_late = until < served.at < (leg.ended_at or math.inf)
-                    if is_late and served.by is process and served.call == "uploads" and not process.was_frozen:
+                    if not is_late or served.by is not process or served.call != "uploads" or process.was_frozen:
+                        continue
+                    if served.at - self._in_hand_seconds(served) > until:
                         yield f"{process} made {served.request_id} at {served.at:.3f}, after {until:.3f}"
+
+    def _in_hand_seconds(self, served: Served) -> float:
+        """Return for how long the file of a call had been in hand, since the first call of its leg for it."""
+        for row in self._exchanges_ever:
+            if row["request_id"] == served.request_id:
+                of_file = [other["started_at"] for other in self._exchanges_ever if _is_of_same_file(row, other)]
+                return (row["started_at"] - min(of_file)).total_seconds()
+        return 0.0
 
     def audit(self) -> Iterator[str]:
         """The audit finds nothing wrong in a store that nobody tampered with."""
@@ -430,6 +443,10 @@ class Checks:
             for secret in _SECRETS:
                 if secret in content:
                     yield f"{key} holds {secret!r}"
+
+
+def _is_of_same_file(one: Row, other: Row) -> bool:
+    return all(one[column] == other[column] for column in ("run_id", "leg", "manifest_row"))
 
 
 def _is_accepted(served: Served | None) -> bool:

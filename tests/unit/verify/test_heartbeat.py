@@ -153,6 +153,20 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
     assert not leg.heartbeat.store_is_well
 
 
+def test_a_stopped_leg_writes_again_until_its_drain_is_over(leg: Leg) -> None:
+    """One write that fails at the last moment loses no answer that was paid for."""
+    tries, over = list[ResultsError | None](), threading.Event()
+    leg.error, leg.stop.drain_seconds = ResultsError("It is full."), 12.0
+    leg.during = lambda: (tries.append(leg.error), len(tries) > 1 and setattr(leg, "error", None))
+    leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
+    over.set()
+
+    leg.heartbeat.keep(over)
+
+    assert len(tries) == 2
+    assert leg.heartbeat.store_is_well
+
+
 @pytest.mark.parametrize(("seconds", "is_well"), [(4.0, True), (6.0, False)])
 def test_nothing_begins_while_a_write_is_unanswered(leg: Leg, seconds: float, *, is_well: bool) -> None:
     """After five seconds the store counts as failing, though it has not said so."""
