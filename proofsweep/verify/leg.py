@@ -104,8 +104,9 @@ class Heartbeat:
         A store that fails at that last moment is waited for as well, by a leg that was stopped as long as its drain.
         """
         while not over.is_set():
+            began_at = self.uptime()
             self.write()
-            over.wait(FLUSH_SECONDS)
+            over.wait(max(0.0, began_at + FLUSH_SECONDS - self.uptime()))
         self.write()
         while self._failing_since is not None and self.stop.drain_left_seconds > 0:
             sleep(min(FLUSH_SECONDS, self.stop.drain_left_seconds))

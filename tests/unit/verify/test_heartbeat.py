@@ -79,6 +79,20 @@ class Leg:
             raise self.error
 
 
+class Over(threading.Event):
+    """The end of the work, which comes with the third wait for it; no wait takes time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        if len(self.waits) == 3:
+            self.set()
+        return self.is_set()
+
+
 @pytest.fixture
 def leg(tmp_path: Path) -> Leg:
     return Leg(CountingStore(tmp_path))
@@ -151,6 +165,15 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
 
     assert leg.ended_by == ended_by
     assert not leg.heartbeat.store_is_well
+
+
+def test_a_slow_write_makes_the_next_one_no_later(leg: Leg) -> None:
+    """A second is one second, also where each request to a bucket takes a part of it."""
+    over, leg.seconds = Over(), 0.4
+
+    leg.heartbeat.keep(over)
+
+    assert over.waits == [pytest.approx(0.6)] * 3
 
 
 def test_a_stopped_leg_writes_again_until_its_drain_is_over(leg: Leg) -> None:
