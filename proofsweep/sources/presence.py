@@ -23,7 +23,7 @@ from proofsweep.sources.files import NOTHING_THERE, Files
 _FILES_TRIED = 20  # of a root, to see whether it is away
 _FOLDERS_KEPT = 100_000  # whose disks are remembered
 _EMPTY = "it is empty, as the point of a mount is whose share is away"
-_SHARE_WENT = "the folder is empty, and a share was mounted there"
+_SHARE_WENT = "the folder is empty or gone, and a share was mounted there"
 _IS_GONE = "it does not exist any more"
 _OTHER_DISK = "it is on another disk than before"
 _MOST_IS_GONE = "most of what could be read there before is gone"
@@ -65,13 +65,15 @@ def mount_of(location: str) -> str:
 
 
 def away_since(folder: str, mount_before: str) -> Away | None:
-    """Say whether a folder that may be empty is so because the share is away that was mounted there before."""
+    """Say whether a folder is empty or gone because the share is away that was mounted there before."""
     if len(mount_before) <= len(mount_of(folder)):
         return None
     away = away_now(folder)
-    if away is None:
+    if away is None and posixpath.isdir(folder):
         return None
-    return replace(away, folder=folder, why=_SHARE_WENT if away.why == _EMPTY else away.why)
+    if away is None or away.why == _EMPTY:
+        return Away(folder, _SHARE_WENT)
+    return replace(away, folder=folder)
 
 
 def away_now(folder: str, files: Files | None = None, emptied_below: str | None = None) -> Away | None:

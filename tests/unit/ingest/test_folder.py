@@ -237,10 +237,10 @@ def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: py
     with opened(watched, accepted="archive/ok") as first:
         assert list(first.one_pass().runs()) == []
         mounted.clear()
-        with pytest.raises(RunMustStop, match="is empty, and a share was mounted there: is it mounted"):
+        with pytest.raises(RunMustStop, match="is empty or gone, and a share was mounted there: is it mounted"):
             next(first.one_pass().runs(), None)
     (watched.root / "archive/ok").rmdir()
-    with pytest.raises(RunMustStop, match="is empty, and a share was mounted there: is it mounted"), opened(watched):
+    with pytest.raises(RunMustStop, match="is empty or gone, and a share was"), opened(watched):
         pass
 
     mounted.add(str(watched.root / share))
@@ -250,6 +250,22 @@ def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: py
     (watched.root / "in/a.txt").write_text("there")
     with opened(watched, accepted="elsewhere") as first:
         assert list(first.one_pass().runs()) == []
+
+
+def test_a_target_whose_mount_point_is_gone_is_not_made_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An automounter takes the mount point away too, and other folders lie beside it."""
+    mounted = {str(watched.root / "ok")}
+    monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
+    (watched.root / "ok").mkdir()
+    with opened(watched, accepted="ok") as first:
+        assert list(first.one_pass().runs()) == []
+    mounted.clear()
+    (watched.root / "ok").rmdir()
+
+    with pytest.raises(RunMustStop, match="ok: the folder is empty or gone"), opened(watched, accepted="ok"):
+        pass
 
 
 def fail_to_list(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
