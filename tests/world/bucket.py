@@ -1,6 +1,7 @@
 """The results store of a world: a bucket in memory, in the words of `obstore`, that fails as buckets do."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from kernel import Process, here
 from obstore import exceptions
 
 URL = "s3://world/results"
+_WATCH_LEASE = re.compile(r"/_ingest/_runs/.*/lease\.json$")
 _SLOW_SHARE, _SLOW_FACTOR = 0.04, 15.0
 
 
@@ -38,6 +40,8 @@ class Bucket:
         self.journalled_at: dict[Process, list[float]] = {}  # when each process wrote to a journal
         self.deleted: dict[str, bytes] = {}
         self.kept: dict[str, bytes] | None = None  # its objects, while an empty one stands in its place
+        self.was_watched = False  # whether a pass has written down that it watches a folder, and where shares lie
+        self.absence = StoreWeather()  # the last time that it was so
         self.lost = 0  # objects that were written into such a one
         self.random, self._stalls = here().stream("bucket"), here().stream("stalls")
         self.latency = 0.004
@@ -171,6 +175,8 @@ class Bucket:
         if key not in objects and self.lag_seconds and self.random.random() < 0.5:
             self._hidden_until[key] = world.now + self.random.uniform(0.0, self.lag_seconds)
         objects[key], self.written_at[key] = content, world.now
+        if _WATCH_LEASE.search(key):
+            self.was_watched = True
         if world.current is not None and "/journal/" in key and "/exchanges-" in key:
             self.journalled_at.setdefault(world.current.process, []).append(world.now)
         world.tell("writes", key, len(content))

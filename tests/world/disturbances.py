@@ -241,7 +241,7 @@ class Disturbances:
             if random.random() < 0.7:
                 place, how = random.choice(drops.places), random.choice(("gone", "empty", "fails"))
                 words = f"the share of {place.name} is away ({how}) {times}"
-                take, give = partial(drops.take_away, place, how), partial(drops.give_back, place)
+                take, give = partial(self._take_share, drops, place, how), partial(drops.give_back, place)
                 if random.random() < 0.5:
                     self._draw_step(take, give, f"the share of {place.name} is away ({how})")
                     continue
@@ -274,12 +274,20 @@ class Disturbances:
         if self.bucket.kept is None:
             self.world.tell("STORE AWAY")
             self.bucket.kept, self.bucket.objects = self.bucket.objects, {}
+            self.bucket.absence = StoreWeather(since=self.world.now)  # for the checks: it fails no request
+            self.bucket.weather.append(self.bucket.absence)
 
     def _give_store(self) -> None:
         if self.bucket.kept is not None:
             self.world.tell("STORE BACK")
             self.bucket.lost += len(self.bucket.objects)
             self.bucket.objects, self.bucket.kept = self.bucket.kept, None
+            self.bucket.absence.until = self.world.now
+
+    def _take_share(self, drops: DropFolder, place: Path, how: str) -> None:
+        """Let a share go; but of a target nobody knows that it is one before a pass has written that down."""
+        if place == drops.folder or self.bucket.was_watched:
+            drops.take_away(place, how)
 
     @property
     def _aside(self) -> Path:

@@ -79,7 +79,7 @@ class DropFolder:
     def take_away(self, place: Path, how: str) -> None:
         """Let a share go: its mount point is `gone`, `empty`, or `fails`. Suppliers reach the server all the same.
 
-        Of a target where no process has ever found a share, nobody can say that it is away.
+        Of a target where no pass has written down that it found a share, nobody can say that it is away.
         """
         if _server_of(place).exists() or (place != self.folder and str(place) not in SHARES.seen):
             return

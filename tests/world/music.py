@@ -115,7 +115,10 @@ class Music:
     def remove(self, song: Song) -> None:
         song.is_there = False
         self.history.append(Laid(at=here().now, name=self.item_of(song.name)))
-        (self.folder / song.name).unlink()
+        path = self.folder / song.name
+        path.unlink()
+        if path.parent != self.folder and not any(path.parent.iterdir()):
+            path.parent.rmdir()  # an empty folder may be the point of a mount whose share is away
 
     def item_of(self, name: str) -> str:
         """Return the ID that a song has as an item of the folder."""
