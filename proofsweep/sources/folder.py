@@ -22,7 +22,7 @@ from proofsweep.sources.ddex_message import TAG_NAMES, CompletionNames, XmlFile,
 from proofsweep.sources.files import Files, words_of_placeholder
 from proofsweep.sources.names import Cause, SidecarNames, awaited_name, ignored_words, why_awaited
 from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
-from proofsweep.sources.presence import away_now
+from proofsweep.sources.presence import away_or_gone
 from proofsweep.sources.source import Folder
 
 _MOST_SHOWN = 100
@@ -100,7 +100,7 @@ class FolderScan(Catalog):
 
     def _refuse_if_gone(self) -> None:
         """Raise CatalogError if the folder is away by now: then some of its files may not have been listed."""
-        away = None if self.is_watched or is_bucket(self._path) else away_now(self._path)
+        away = None if self.is_watched or is_bucket(self._path) else away_or_gone(self._path)
         if away is not None:
             raise refusal(self._path, f"went away while it was listed: {away.why}")
 

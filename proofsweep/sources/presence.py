@@ -68,12 +68,16 @@ def away_since(folder: str, mount_before: str) -> Away | None:
     """Say whether a folder is empty or gone because the share is away that was mounted there before."""
     if len(mount_before) <= len(mount_of(folder)):
         return None
-    away = away_now(folder)
-    if away is None and posixpath.isdir(folder):
+    away = away_or_gone(folder)
+    if away is None:
         return None
-    if away is None or away.why == _EMPTY:
-        return Away(folder, _SHARE_WENT)
-    return replace(away, folder=folder)
+    return replace(away, folder=folder, why=_SHARE_WENT if away.why in {_EMPTY, _IS_GONE} else away.why)
+
+
+def away_or_gone(folder: str) -> Away | None:
+    """Look at a folder of this machine that must be there, whatever else is in the folder above it."""
+    away = away_now(folder)
+    return Away(folder, _IS_GONE) if away is None and not posixpath.isdir(folder) else away
 
 
 def away_now(folder: str, files: Files | None = None, emptied_below: str | None = None) -> Away | None:

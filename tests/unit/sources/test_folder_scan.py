@@ -198,14 +198,19 @@ def test_a_link_of_git_annex_without_its_content_stands_for_its_file(tmp_path: P
     assert reasons == {"a.wav": Reason.STAND_IN, "b.wav": Reason.STAND_IN, "c.wav": None}
 
 
-def test_a_folder_that_goes_while_it_is_listed_is_refused(tmp_path: Path) -> None:
-    """What was not listed would be left out of the catalog without a word."""
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_folder_that_goes_while_it_is_listed_is_refused(tmp_path: Path, *, is_gone: bool) -> None:
+    """What was not listed would be left out of the catalog without a word; its mount point may go too."""
+    catalog, _ = tmp_path / "catalog", (tmp_path / "another.txt").write_text("beside it")
+    catalog.mkdir()
     for name in ("a.wav", "b.wav"):
-        (tmp_path / name).write_bytes(b"RIFF")
-    rows = open_catalog(str(tmp_path)).rows()
+        (catalog / name).write_bytes(b"RIFF")
+    rows = open_catalog(str(catalog)).rows()
     next(rows)
-    for path in [*tmp_path.iterdir()]:
+    for path in [*catalog.iterdir()]:
         path.unlink()
+    if is_gone:
+        catalog.rmdir()
 
     with pytest.raises(CatalogError, match="went away while it was listed"):
         list(rows)
