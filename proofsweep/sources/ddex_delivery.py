@@ -335,13 +335,15 @@ class Deliveries:
             naming = namings[0]
             refused = Ineligible(Reason.CLIP, f"The message names it as a {naming.file.role}, and not as a recording.")
             return self._placed(row, refused, release, naming)
-        if row.refused is None:
-            self.counts.unnamed += 1
-            names = (one_line(posixpath.basename(file.location)) for file in release.broken)
-            broken = "".join(f" {name} cannot be read." for name in names)
-            detail = f"No message of this delivery names the file.{broken}"
-            return self._placed(row, Ineligible(Reason.NOT_IN_MESSAGE, detail), release)
-        return self._placed(row, row.refused, release)
+        return self._placed(row, row.refused or self._unnamed(release), release)
+
+    def _unnamed(self, release: _ReleaseFolder) -> Ineligible:
+        """Return why audio that no message names is not sent: a message that cannot be read may name it."""
+        if release.broken:
+            names = ", ".join(one_line(posixpath.basename(file.location)) for file in release.broken)
+            return Ineligible(Reason.UNREADABLE_MESSAGE, f"{names} cannot be read, and may name the file.")
+        self.counts.unnamed += 1
+        return Ineligible(Reason.NOT_IN_MESSAGE, "No message of this delivery names the file.")
 
     def _missing(self, row: ManifestRow, naming: Naming, release: _ReleaseFolder) -> ManifestRow:
         self.counts.files += 1

@@ -170,7 +170,7 @@ def test_a_message_that_never_ends_sends_its_delivery_to_quarantine(watched: Wat
 
     report = watched.run_pass().report
 
-    assert sorted(str(row["reason"]) for row in report.rows) == ["not_in_message", "unreadable_message"]
+    assert [row["reason"] for row in report.rows] == ["unreadable_message"] * 2
     assert names_in(watched.root / "bad") == ["acme/r1/r1.xml", "acme/r1/resources/a.wav"]
 
 

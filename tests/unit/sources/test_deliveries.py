@@ -57,11 +57,12 @@ def test_findings_are_rows(tmp_path: Path) -> None:
 
     found = told(catalog)
     assert (found.pop("1/a.wav"), found.pop("1/gone.wav")) == ("I1", "missing_audio")
-    assert found == {"2/2.xml": "unreadable_message"} | dict.fromkeys(["1/extra.wav", "2/b.wav"], "not_in_message")
-    assert catalog.deliveries == DeliveryCounts(batches=1, releases=1, files=2, missing=1, unnamed=2, unreadable=1)
+    # A message that cannot be read may name its file: that no message names it would be another finding, and untrue.
+    assert found == {"1/extra.wav": "not_in_message"} | dict.fromkeys(["2/2.xml", "2/b.wav"], "unreadable_message")
+    assert catalog.deliveries == DeliveryCounts(batches=1, releases=1, files=2, missing=1, unnamed=1, unreadable=1)
     details = {row.named_audio: row.refused.detail for row in catalog.rows() if row.refused}
     assert details["1/gone.wav"] == "1/1.xml names this file, and it is not in the delivery."
-    assert details["2/b.wav"] == "No message of this delivery names the file. 2.xml cannot be read."
+    assert details["2/b.wav"] == "2.xml cannot be read, and may name the file."
     assert details["2/2.xml"].startswith("It is no well-formed XML: ")
 
 
@@ -278,9 +279,9 @@ def test_messages_of_a_batch_may_lie_in_its_folder(tmp_path: Path) -> None:
 
     catalog = scan(tmp_path / "B")
 
-    found = {"1.wav": "I1", "2.wav": "I2", "3.wav": "not_in_message"}
-    assert told(catalog) == found | {"m3.xml": "unreadable_message", "m4.xml": "missing_audio"}
-    assert catalog.deliveries == DeliveryCounts(batches=1, releases=2, files=2, missing=1, unnamed=1, unreadable=1)
+    found = {"1.wav": "I1", "2.wav": "I2"} | dict.fromkeys(["3.wav", "m3.xml"], "unreadable_message")
+    assert told(catalog) == found | {"m4.xml": "missing_audio"}
+    assert catalog.deliveries == DeliveryCounts(batches=1, releases=2, files=2, missing=1, unreadable=1)
 
 
 class Failing(Files):
@@ -303,7 +304,7 @@ def test_a_message_that_may_not_be_opened_is_a_finding_and_its_files_are_not_sen
     (tmp_path / "2" / "notes.xml").touch()
 
     for name, found in {
-        "1/1.xml": {"1/1.xml": "unreadable_message", "1/a.wav": "not_in_message", "2/b.wav": "I1"},
+        "1/1.xml": dict.fromkeys(["1/1.xml", "1/a.wav"], "unreadable_message") | {"2/b.wav": "I1"},
         "notes.xml": {"1/a.wav": "test_message", "2/b.wav": "I1"},
     }.items():
         error = SourceError("The file cannot be read: Permission denied.", reason=Reason.UNREADABLE_FILE)
