@@ -9,12 +9,13 @@ from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.export import Audience, ExportFormat, Target, WrittenReport
+from proofsweep.reports.export import ExportFormat, Target, WrittenReport
 from proofsweep.reports.export import export as export_rows
+from proofsweep.reports.languages import Languages
 from proofsweep.reports.letters import TOLD_OUTCOMES
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import By, Catalog, RunId
+from proofsweep_cli.options import Catalog, RunId
 from proofsweep_cli.screen import console
 
 
@@ -24,10 +25,7 @@ def export(
     run_id: str | None = RunId,
     *,
     only: str | None = typer.Option(
-        None,
-        "--only",
-        metavar="OUTCOMES",
-        help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
+        None, "--only", metavar="OUTCOMES", help="Only these, as rejected,failed: also accepted and ineligible."
     ),
     form: str | None = typer.Option(
         None,
@@ -35,54 +33,74 @@ def export(
         metavar="FORMAT",
         help="csv, xlsx, json, parquet or letter; by default the one of the ending of FILE, else csv.",
     ),
-    by: str | None = By,
+    by: str | None = typer.Option(
+        None,
+        "--by",
+        metavar="TAG[=VALUE]",
+        help="A file for each value of a tag of the manifest, such as supplier, or for one value: supplier=North.",
+    ),
+    language: str | None = typer.Option(
+        None,
+        "--language",
+        metavar="LANGUAGE",
+        help="With --by: en, de, or a file that ends in .toml; by default that of export.languages, else en.",
+    ),
     internal: bool = typer.Option(
-        False, "--internal", help="With --by: all columns, as without it, for people of ours. Do not mail these lists."
+        False, "--internal", help="With --by: lists of all columns, for people of ours. Do not mail these."
     ),
     file: str | None = typer.Option(
         None,
         "--file",
         metavar="FILE",
-        help="Where to write: a file, whose ending is that of the format, or a folder, which ends in a slash. By "
-        "default here, named after the outcomes: rejected.csv.",
+        help="A file with the ending of its format, or a folder, which ends in a slash; by default here.",
     ),
 ) -> int:
     """What people read comes first, paths and IDs last. No file is ever overwritten.
 
     With --by each list is for a supplier, and may be mailed: its files, their outcomes and what is needed in plain
-    words, and tags such as title and ISRC; no location, ID or other column of ours. A letter says the same of the
-    files that were not accepted. Rows without a supplier are in a file of their own. A supplier's file has the same
-    name each week, however its name is spelled.
+    words, and no path, ID or column of ours. A letter says the same of the files that were not accepted. A supplier's
+    file has the same name each week.
 
-    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --by supplier --format letter
-    --file week-48/` · `proofsweep export --file night.xlsx`
+    Examples: `proofsweep export --file night.xlsx` · `proofsweep export --by supplier --format xlsx --file week-48/` ·
+    `proofsweep export --by supplier=North --format letter --language de`
     """
     app, outcomes = request.app, _outcomes_in(only)
-    default = "report" if only is None else "-".join(outcomes)
-    target = Target.of(file, form, f"internal-{default}" if internal and by is not None else default)
+    target = _target_of(file, form, None if only is None else outcomes, is_internal=internal and by is not None)
     if target.form is ExportFormat.LETTER:
-        _refuse_letter(by, is_internal=internal)
         outcomes = [word for word in outcomes if word in TOLD_OUTCOMES]
-        target = Target.of(file, form, "letter")
-    audience = Audience.US if by is None or internal else Audience.SUPPLIER
+    languages = None
+    if by is None or internal:
+        _refuse_for_us(target.form, language, is_internal=internal)
+    else:
+        languages = Languages.of(app.settings.export.languages, language)
     selected = SelectedRows.of(app.results, run_id, app.environment)
-    reports = export_rows(selected, outcomes, target, by, audience)
+    today = datetime.now(UTC).astimezone().date()  # as a letter is dated: where it is written
+    reports = export_rows(selected, outcomes, target, today=today, by=by, languages=languages)
     files = [{"file": str(report.path), "rows": report.rows} for report in reports]
-    lines = [_line_of(report, by) for report in reports] or ["There is no such row; nothing was written."]
+    lines = [_line_of(report) for report in reports] or ["There is no such row; nothing was written."]
     request.answer({"files": files, "rows": sum(report.rows for report in reports)}, lines)
     return ExitCode.ACCEPTED
 
 
-def _line_of(report: WrittenReport, by: str | None) -> str:
-    without = f" without {by}" if report.is_without_tag else ""
+def _target_of(file: str | None, form: str | None, outcomes: list[str] | None, *, is_internal: bool) -> Target:
+    default = "report" if outcomes is None else "-".join(outcomes)
+    target = Target.of(file, form, f"internal-{default}" if is_internal else default)
+    return Target.of(file, form, "letter") if target.form is ExportFormat.LETTER else target
+
+
+def _line_of(report: WrittenReport) -> str:
+    without = "" if report.lacks is None else f" without {report.lacks}"
     return f"{report.path}: {counted(report.rows, 'row')}{without}"
 
 
-def _refuse_letter(by: str | None, *, is_internal: bool) -> None:
-    if by is None:
-        raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it.")
-    if is_internal:
-        raise UsageError("A letter is for a supplier: leave out --internal, or take another --format.")
+def _refuse_for_us(form: ExportFormat, language: str | None, *, is_internal: bool) -> None:
+    """Refuse what only suppliers read, where a file is for us."""
+    asked = None if language is None else "--language"
+    if form is ExportFormat.LETTER:
+        asked = "A letter"
+    if asked is not None:
+        what_to_do = "leave out --internal" if is_internal else "give --by TAG with the tag that names it"
+        raise UsageError(f"{asked} is for a supplier: {what_to_do}.")
 
 
 def _outcomes_in(only: str | None) -> list[str]:

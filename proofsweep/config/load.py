@@ -37,6 +37,7 @@ class Settings(BaseSettings):
     bounds: sections.BoundsSettings = sections.BoundsSettings()
     catalog: CatalogSettings = CatalogSettings()
     ingest: IngestSettings = IngestSettings()
+    export: sections.ExportSettings = sections.ExportSettings()
     retry: sections.RetrySettings = sections.RetrySettings()
     alerts: sections.AlertsSettings = sections.AlertsSettings()
     timeouts: sections.TimeoutSettings = sections.TimeoutSettings()

@@ -228,3 +228,12 @@ class IngestSettings(Section):
     quarantine: Annotated[str, Field(min_length=1)] | None = None
     # how long a delivery waits for what its messages name.
     batch_wait_seconds: Seconds = 21_600.0
+
+
+ANY_SUPPLIER = "*"
+"""Stands for each supplier without an entry of its own."""
+
+
+class ExportSettings(Section):
+    # of lists and letters, by the supplier: en, de, or a file that ends in .toml; `*` is for all other suppliers.
+    languages: dict[str, str] = Field(default={})

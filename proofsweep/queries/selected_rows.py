@@ -119,6 +119,10 @@ class ChosenFiles:
         counts = f"SELECT {_key(value)} AS key, coalesce({spelling_of(value)}, ''), count(*)"
         return self.connection.execute(f"{counts} FROM files GROUP BY key ORDER BY key").fetchall()
 
+    def keep(self, value: str, key: str) -> None:
+        """Leave out the files whose value of a tag has another key."""
+        self.connection.execute(f"DELETE FROM files WHERE {_key(value)} <> ?", [key])
+
     def rows_by(self, columns: Sequence[str], value: str = "''") -> Iterator[tuple[str, Row]]:
         """Yield the files, each with the key of a value: by keys, and then in the order of their runs and catalogs.
 

@@ -1,9 +1,10 @@
-"""Export rows as completion reports, or as letters to suppliers: one file, or one for each value of a tag."""
+"""Export rows as completion reports for us, or as lists and letters for suppliers: one for each value of a tag."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
@@ -14,10 +15,11 @@ from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import about
-from proofsweep.domain.tags import key_of_tag, tags_of
+from proofsweep.domain.tags import key_of_tag, key_of_value, tag_named, tags_of
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import ChosenFiles, SelectedRows, having
-from proofsweep.reports.letters import is_known_to_supplier, letter_to, name_for_supplier, sentences_for, words_for
+from proofsweep.reports.languages import ENGLISH, Language, Languages, language_named
+from proofsweep.reports.letters import is_known_to_supplier, letter_to, name_for_supplier, problem_of
 from proofsweep.reports.sheets import CompletionReport, write_csv, write_json, write_parquet, write_xlsx
 
 
@@ -48,15 +50,13 @@ OWN_HEADER = (
     *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     "run_id",
 )
+_FOR_PEOPLE = OWN_HEADER.index("what_to_do") + 1
 SUPPLIER_HEADER = ("file", "outcome", "in_words", "what_to_do")
+_FOR_PROGRAMS = (ExportFormat.JSON, ExportFormat.PARQUET)
 _MADE = ("in_words", "what_to_do", "for_supplier", "id")
 _COLUMNS = (*(name for name in OWN_HEADER if name not in _MADE), "item_id", "tags", "is_told")
+_NO_VALUE = "''"
 _LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
-
-
-class Audience(StrEnum):
-    US = "us"  # everything, with locations and IDs
-    SUPPLIER = "supplier"  # what a letter may say
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,76 +99,124 @@ class Target:
 class WrittenReport:
     path: Path
     rows: int
-    is_without_tag: bool  # whether its rows lack the tag by which the files are put apart
+    lacks: str | None  # the tag by which the files are put apart, if its rows have none
 
 
 def export(
     selected: SelectedRows,
     outcomes: Sequence[str],
     target: Target,
-    tag: str | None = None,
-    audience: Audience = Audience.US,
+    *,
+    today: date,
+    by: str | None = None,
+    languages: Languages | None = None,
 ) -> list[WrittenReport]:
-    """Write the rows to a file; with a tag, to one for each of its values. A letter is for suppliers.
+    """Write the rows to a file; `by` a tag, to one for each of its values; by `TAG=VALUE`, to one for this value.
 
-    UsageError, and nothing is written, if a file exists, no row has the tag or one cannot be written.
+    With languages the files are for suppliers, else for us. A letter is for suppliers. UsageError, and nothing is
+    written, if a file exists, no row has the tag or the value, or one cannot be written.
     """
     is_letter = target.form is ExportFormat.LETTER
     with selected.opened(having(outcomes, is_told=is_letter)) as files, ExitStack() as undo:
-        [value] = list(files.tag_values([] if tag is None else [tag]).values()) or ["''"]
+        tag, value = _put_apart(files, selected, by)
         counts = files.counts_by(value)
         paths = [target.path if tag is None else target.of_value(key, tag) for key, _, _ in counts]
         _refuse_existing(paths)
         if target.is_in_folder and counts:
             _make_folder(target.path.parent)
-        sheet = _Sheet.of(files, tag, audience)
+        writer = _Writer.of(files, target.form, tag, languages, today)
         reports = []
         # One scan for all files: a query for each of thousands of suppliers would read all rows each time.
         groups = groupby(files.rows_by(_COLUMNS, value), key=lambda keyed: keyed[0])
-        for (_, spelling, rows), path, (_, keyed) in zip(counts, paths, groups, strict=True):
-            found = sheet.tagged(row for _, row in keyed)
+        for counted_value, path, (_, keyed) in zip(counts, paths, groups, strict=True):
             with new_file(path) as file:
-                if is_letter:
-                    file.write(letter_to(spelling, found).encode("utf-8", "backslashreplace"))
-                else:
-                    sheet.write(file, target.form, found, rows)
+                writer.write(file, counted_value, (row for _, row in keyed))
             # What was written before an error would stand in the way of the next try.
             undo.callback(path.unlink, missing_ok=True)
-            reports.append(WrittenReport(path, rows, is_without_tag=tag is not None and not spelling))
+            _, spelling, rows = counted_value
+            reports.append(WrittenReport(path, rows, lacks=None if spelling else tag))
         undo.pop_all()  # they are whole
         return reports
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """The columns of a list."""
+def _put_apart(files: ChosenFiles, selected: SelectedRows, by: str | None) -> tuple[str | None, str]:
+    """Return the tag that puts files apart and the SQL of its value; of `TAG=VALUE`, leave out all others."""
+    if by is None:
+        return None, _NO_VALUE
+    tag, sign, wanted = by.partition("=")
+    if tag_named(by, [names[0] for names in files.spellings().values()]):  # a tag's own name may hold the sign
+        tag, sign = by, ""
+    value = _value_of(files, tag)
+    if sign:
+        files.keep(value, key_of_value(wanted))
+        if not files.counts_by(value):
+            _refuse_unknown(selected, tag, wanted)
+    return tag, value
 
+
+def _value_of(files: ChosenFiles, tag: str) -> str:
+    [value] = list(files.tag_values([tag]).values()) or [_NO_VALUE]
+    return value
+
+
+def _refuse_unknown(selected: SelectedRows, tag: str, wanted: str) -> None:
+    """Refuse a value that no file has, whatever its outcome: a mistyped name is no supplier without a problem."""
+    with selected.opened() as files:
+        known = [key for key, _, _ in files.counts_by(_value_of(files, tag))]
+    key = key_of_value(wanted)
+    if key not in known:
+        raise UsageError(f"No file has the {printable(tag)} {printable(wanted)!r}{did_you_mean(key, known)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    header: Sequence[str]
+    cells_of: Callable[[Row], Sequence[object]]
+    for_people: int
+    sheet: str = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the files of one value: a list of ours, or a supplier's list or letter in its language."""
+
+    form: ExportFormat
     spellings: Mapping[str, str]  # the one name of each tag, by its key
     tags: Sequence[str]  # that are columns
-    audience: Audience
+    languages: Languages | None  # of suppliers; None if the files are for us
+    today: date
 
     @classmethod
-    def of(cls, files: ChosenFiles, tag: str | None, audience: Audience) -> "_Sheet":
+    def of(
+        cls, files: ChosenFiles, form: ExportFormat, tag: str | None, languages: Languages | None, today: date
+    ) -> "_Writer":
         spellings = {key: names[0] for key, names in files.spellings().items()}
-        if audience == Audience.US:
-            return cls(spellings, list(spellings.values()), audience)
         by = "" if tag is None else key_of_tag(tag)
-        tags = [name for key, name in spellings.items() if key == by or is_known_to_supplier(key)]
-        return cls(spellings, tags, audience)
+        tags = [name for key, name in spellings.items() if languages is None or key == by or is_known_to_supplier(key)]
+        return cls(form, spellings, tags, languages, today)
 
-    def tagged(self, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, str]]]:
-        """Yield each row with its tags, each in the one spelling of its column."""
-        for row in rows:
-            tags = tags_of(str(row["tags"] or ""))
-            yield row, {self.spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
+    def write(self, file: IO[bytes], counted_value: tuple[str, str, int], rows: Iterable[Row]) -> None:
+        key, spelling, count = counted_value
+        tagged = ((row, self._tags_of(row)) for row in rows)
+        columns = _OURS
+        if self.languages is not None:
+            language = self.languages.of_supplier(key)
+            if self.form is ExportFormat.LETTER:
+                letter = letter_to(spelling, tagged, language, self.today)
+                file.write(letter.encode("utf-8", "backslashreplace"))
+                return
+            columns = _for_supplier(language, self.form)
+        lines = (self._line(columns.cells_of(row), tags) for row, tags in tagged)
+        title = f"{spelling} {self.today}".lstrip()
+        _WRITERS[self.form](
+            file,
+            CompletionReport(self.tags, columns.header, lines, count, columns.for_people, columns.sheet, title),
+        )
 
-    def write(
-        self, file: IO[bytes], form: ExportFormat, found: Iterable[tuple[Row, dict[str, str]]], rows: int
-    ) -> None:
-        is_ours = self.audience == Audience.US
-        header, cells_of = (OWN_HEADER, _our_cells) if is_ours else (SUPPLIER_HEADER, _supplier_cells)
-        lines = (self._line(cells_of(row), tags) for row, tags in found)
-        _WRITERS[form](file, CompletionReport(self.tags, header, lines, rows))
+    def _tags_of(self, row: Row) -> dict[str, str]:
+        """Return the tags of a row, each in the one spelling of its column."""
+        tags = tags_of(str(row["tags"] or ""))
+        return {self.spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
 
     def _line(self, cells: Sequence[object], tags: Mapping[str, str]) -> list[object]:
         first, *others = cells
@@ -181,14 +229,27 @@ def _our_cells(row: Row) -> list[object]:
     known = row | {
         "in_words": entry.plain,
         "what_to_do": entry.remedy,
-        "for_supplier": sentences_for(reason) if row["is_told"] else None,
+        "for_supplier": language_named(ENGLISH).problem(reason).sentences if row["is_told"] else None,
         "id": row["item_id"],
     }
     return [known[name] for name in OWN_HEADER]
 
 
-def _supplier_cells(row: Row) -> list[object]:
-    return [name_for_supplier(row), *words_for(row)]
+_OURS = _Columns(OWN_HEADER, _our_cells, _FOR_PEOPLE)
+
+
+def _for_supplier(language: Language, form: ExportFormat) -> _Columns:
+    """Return the columns of a supplier's list; programs find the same names and outcomes in every language."""
+    is_for_programs = form in _FOR_PROGRAMS
+    header = SUPPLIER_HEADER if is_for_programs else tuple(language.headings.model_dump().values())
+    outcomes: Mapping[str, str] = {} if is_for_programs else language.outcomes.model_dump()
+
+    def cells_of(row: Row) -> list[object]:
+        outcome, problem = problem_of(row, language)
+        words = [None, None] if problem is None else [problem.in_words, problem.request]
+        return [name_for_supplier(row), outcomes.get(outcome, outcome), *words]
+
+    return _Columns(header, cells_of, len(header), language.files)
 
 
 def file_name_of(key: str, taken: str = "") -> str:

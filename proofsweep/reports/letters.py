@@ -1,46 +1,57 @@
 """What a supplier is told of its files: in a letter, and in the cells of a list. Nothing of ours is in it."""
 
-import tomllib
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from textwrap import TextWrapper
-from typing import Any
 
 from proofsweep.config.locations import is_windows
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.domain.tags import tag_of
 from proofsweep.domain.text import printable
+from proofsweep.reports.languages import Language, Problem
 
 TOLD_OUTCOMES = ("rejected", "ineligible")  # a file that failed at the service is none of a supplier's
 OPEN = "open"  # the outcome, as a supplier reads it, of a file of which it is not told
 _LINE_LETTERS = 78
+_REFERENCE_LETTERS = 6
+# The tags that are in a supplier's list, without blanks and signs.
+_TAGS_OF_RECORDINGS = (
+    *("isrc", "iswc", "title", "titel", "tracktitle", "songtitle", "song", "version", "subtitle"),
+    *("artist", "artists", "mainartist", "displayartist", "trackartist", "interpret", "performer", "composer"),
+    *("track", "tracknumber", "trackno", "disc", "discnumber"),
+)
+_TAGS_OF_RELEASES = (
+    *("grid", "upc", "ean", "gtin", "icpn", "barcode", "catalognumber", "albumartist", "album", "albumtitle"),
+    *("release", "releasetitle", "releasename", "releasedate", "label", "labelname", "supplier", "lieferant"),
+)
+_KNOWN_TAGS = frozenset([*_TAGS_OF_RECORDINGS, *_TAGS_OF_RELEASES])
 
 
-def sentences_for(reason: str) -> str:
-    """Return what the supplier of a file with a reason is told: what is wrong, why, and what is needed."""
-    return f"{_problem(reason)} {_about(reason)['request']}"
-
-
-def words_for(row: Row) -> tuple[str, str | None, str | None]:
-    """Return for a cell each: the outcome, what is wrong, and what is needed; without the last two if all is well."""
-    outcome, reason = str(row["outcome"]), str(row["reason"] or "")
+def problem_of(row: Row, language: Language) -> tuple[str, Problem | None]:
+    """Return the outcome of a file as its supplier reads it, and what is said of it; nothing if all is well."""
+    outcome = str(row["outcome"])
     if outcome == "accepted":
-        return outcome, None, None
+        return outcome, None
     if row["is_told"]:
-        return outcome, _problem(reason), str(_about(reason)["request"])
-    return OPEN, str(_texts()[OPEN]["what"]), str(_texts()[OPEN]["request"])
+        return outcome, language.problem(str(row["reason"] or ""))
+    return OPEN, language.open
 
 
-def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]]) -> str:
+def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]], language: Language, today: date) -> str:
     """Write the letter about some files, each a row and its tags, by what is wrong with them."""
     by_reason: dict[str, list[str]] = {}
     for row, tags in rows:
-        by_reason.setdefault(str(row["reason"]), []).append(_line(row, tags))
+        by_reason.setdefault(str(row["reason"]), []).append(_line(row, tags, language))
     problems = sorted(by_reason.items(), key=lambda problem: (-len(problem[1]), problem[0]))
-    parts = [_part(number, reason, sorted(lines)) for number, (reason, lines) in enumerate(problems, 1)]
-    title = f"{_texts()['title']} {printable(supplier) or _texts()['no_supplier']}"
-    return "\n\n".join([title, _texts()["opening"], *parts]) + "\n"
+    parts = []
+    for number, (reason, lines) in enumerate(problems, 1):
+        parts.append(_part(number, language.problem(reason), sorted(lines), language))
+    body = "\n\n".join(parts)
+    title = language.title.replace("{supplier}", printable(supplier) or language.no_supplier)
+    files = sum(len(lines) for _, lines in problems)
+    facts = _facts(f"{title}\n{body}", files, language, today)
+    return "\n\n".join([title, facts, _filled(language.opening), body]) + "\n"
 
 
 def name_for_supplier(row: Row) -> str:
@@ -62,35 +73,26 @@ def is_known_to_supplier(tag: str) -> bool:
 
     A catalog has columns of ours too, hidden ones among them, and nothing tells which: no other tag is told.
     """
-    return "".join(filter(str.isalnum, tag)).lower() in _texts()["known_tags"]
+    return "".join(filter(str.isalnum, tag)).lower() in _KNOWN_TAGS
 
 
-@cache
-def _texts() -> Mapping[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("letters.toml").read_text(encoding="utf-8"))
+def _facts(text: str, files: int, language: Language, today: date) -> str:
+    # By its reference an answer finds its letter: two have one only if they say the same on the same day.
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    reference = f"{today:%Y%m%d}-{digest[:_REFERENCE_LETTERS]}"
+    return "\n".join([f"{language.date}: {today}", f"{language.reference}: {reference}", f"{language.files}: {files}"])
 
 
-def _about(reason: str) -> Mapping[str, str]:
-    """Return what is said of a reason; a reason of a later version of the contract has no text of its own."""
-    texts: Mapping[str, Mapping[str, str]] = _texts()["reasons"]
-    return texts.get(reason, texts["other"])
-
-
-def _problem(reason: str) -> str:
-    texts = _about(reason)
-    return f"{texts['what']}. {texts['why']}"
-
-
-def _part(number: int, reason: str, lines: Iterable[str]) -> str:
-    request = _indented(_about(reason)["request"], f"{number}. ")
-    problem = _indented(_problem(reason), "   ")
+def _part(number: int, problem: Problem, lines: Sequence[str], language: Language) -> str:
+    request = _filled(problem.request, f"{number}. ")
+    because = _filled(problem.in_words, "   ")
     listed = "\n".join(f"   - {line}" for line in lines)
-    return f"{request}\n\n{problem}\n{listed}"
+    return f"{request}\n\n{because}\n\n   {language.files}: {len(lines)}\n{listed}"
 
 
-def _line(row: Row, tags: Mapping[str, str]) -> str:
+def _line(row: Row, tags: Mapping[str, str], language: Language) -> str:
     isrc, title = tag_of(tags, "isrc"), tag_of(tags, "title")
-    facts = [printable(name_for_supplier(row)) or _texts()["no_name"]]
+    facts = [printable(name_for_supplier(row)) or language.no_name]
     if isrc:
         facts.append(f"ISRC {printable(isrc)}")
     if title:
@@ -98,7 +100,7 @@ def _line(row: Row, tags: Mapping[str, str]) -> str:
     return ", ".join(facts)
 
 
-def _indented(text: str, first: str) -> str:
+def _filled(text: str, first: str = "") -> str:
     rest = " " * len(first)
     filled = TextWrapper(_LINE_LETTERS, first, rest, break_long_words=False, break_on_hyphens=False)
-    return filled.fill(text)
+    return filled.fill(text.strip())

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from io import BytesIO
 from itertools import chain, islice
+from textwrap import wrap
 from typing import IO
 
 import pyarrow as pa
@@ -18,9 +20,11 @@ import pyarrow.parquet as pq
 from lxml.etree import SerialisationError
 from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
 from openpyxl.cell import WriteOnlyCell  # type: ignore[import-untyped]  # the same
-from openpyxl.styles import Font  # type: ignore[import-untyped]  # the same
+from openpyxl.styles import Alignment, Font  # type: ignore[import-untyped]  # the same
 from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]  # the same
 from openpyxl.worksheet._write_only import WriteOnlyWorksheet  # type: ignore[import-untyped]  # the same
+from openpyxl.worksheet.page import PageMargins  # type: ignore[import-untyped]  # the same
+from openpyxl.worksheet.properties import PageSetupProperties  # type: ignore[import-untyped]  # the same
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import utf8_text
@@ -29,12 +33,18 @@ from proofsweep.domain.text import csv_cell, printable, shown_value
 _ROWS_AT_ONCE = 5_000
 _CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
-_LEAST_LETTERS, _MOST_LETTERS = 8, 60  # that a column shows
+# That a column shows: at least, and at most of a tag, of a text that wraps, and of one that does not. With so many, a
+# list with seven tags can still be read on paper.
+_LEAST_LETTERS, _TAG_LETTERS, _TEXT_LETTERS, _MOST_LETTERS = 8, 18, 32, 60
+_LINE_POINTS = 15  # the height of a line
+_TITLE_LETTERS = 100  # the header of a page has at most 255
 _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 _ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")  # what a spreadsheet would take for the escape of a letter
 _NUMBERS = ("http_status", "audio_bytes")
 _CELL_LETTERS = 32_767  # a cell has no more
-_BOLD = Font(bold=True)
+_BOLD = Font(name="Calibri", size=11, bold=True)  # as the other cells, but bold
+_TOP = Alignment(vertical="top")
+_WRAPPED = Alignment(vertical="top", wrap_text=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,9 @@ class CompletionReport:
     own: Sequence[str]  # the names of the report's own columns; the tags stand after the first
     rows: Iterator[Sequence[object]]  # cells in the order of the header
     count: int  # of the rows
+    for_people: int  # how many of the own columns people read, the first ones; the others are not printed
+    sheet: str = "files"  # its name in a workbook
+    title: str = ""  # above each printed page
 
     @property
     def header(self) -> list[str]:
@@ -53,6 +66,16 @@ class CompletionReport:
         """The header without a name twice: a tag with the name of one of the report's own columns is `tag_<name>`."""
         tags = (f"tag_{name}" if name in self.own else name for name in self.tags)
         return [self.own[0], *tags, *self.own[1:]]
+
+    @property
+    def printed(self) -> int:
+        return self.for_people + len(self.tags)
+
+    @property
+    def most_letters(self) -> list[int]:
+        """How many letters each column shows at most."""
+        for_people = [_TEXT_LETTERS] + [_TAG_LETTERS] * len(self.tags) + [_TEXT_LETTERS] * (self.for_people - 1)
+        return for_people + [_MOST_LETTERS] * (len(self.own) - self.for_people)
 
 
 def write_csv(file: IO[bytes], report: CompletionReport) -> None:
@@ -93,11 +116,14 @@ def _typed(cell: object, kind: pa.DataType) -> object:
 
 
 def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
-    """Write a workbook: a frozen header, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
+    """Write a workbook: a frozen header, filters, dates in UTC, no formulas; printed, it is one page wide.
+
+    UsageError if a sheet is too small.
+    """
     if report.count >= _SHEET_ROWS:
         raise UsageError(f"A sheet holds at most {_SHEET_ROWS - 1:,} rows: take --format csv, or --by TAG.")
     book = Workbook(write_only=True)
-    sheet = book.create_sheet("files")
+    sheet = book.create_sheet(report.sheet)
     try:
         _write_rows(sheet, report)
         content = BytesIO()  # an archive that cannot be written whole would complain when it is collected
@@ -114,35 +140,70 @@ def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
 
 def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     first = list(islice(report.rows, _ROWS_AT_ONCE))
-    _set_widths(sheet, [report.header, *first])
-    sheet.append([_cell(sheet, cell, is_bold=True) for cell in report.header])
-    for row in chain(first, report.rows):
-        sheet.append([_cell(sheet, cell) for cell in row])
+    widths = _widths([report.header, *first], report.most_letters)
+    for number, width in enumerate(widths, 1):
+        sheet.column_dimensions[get_column_letter(number)].width = width
+    _set_pages(sheet, report)
+    # The other columns do not wrap: a long text for support would make each row as high as a paragraph.
+    looks = [_WRAPPED] * report.printed + [_TOP] * (len(widths) - report.printed)
+    sheet.append([_cell(sheet, name, _WRAPPED, is_bold=True) for name in report.header])
+    for number, row in enumerate(chain(first, report.rows), 2):
+        # Not every program fits the height of a row to what wraps in it.
+        lines = max(map(_lines, row[: report.printed], widths))
+        if lines > 1:
+            sheet.row_dimensions[number].height = lines * _LINE_POINTS
+        sheet.append([_cell(sheet, value, look) for value, look in zip(row, looks, strict=True)])
     sheet.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
 
 
-def _set_widths(sheet: WriteOnlyWorksheet, lines: Sequence[Sequence[object]]) -> None:
-    """Keep the header in sight, and make each column as wide as its content, within bounds."""
+def _widths(rows: Sequence[Sequence[object]], most: Sequence[int]) -> list[int]:
+    """Return the width of each column in letters: that of its content, within bounds. The first row is the header."""
+    widths = []
+    for (name, *cells), most_letters in zip(zip(*rows, strict=True), most, strict=True):
+        letters = [len(str(cell)) for cell in cells if cell is not None]
+        wanted = max(*letters, len(str(name)) + _ARROW_LETTERS, _LEAST_LETTERS)
+        widths.append(min(wanted, most_letters) + 2)
+    return widths
+
+
+def _lines(value: object, width: int) -> int:
+    text = "" if value is None else str(value)
+    return 1 if len(text) < width else _wrapped_lines(text, width)
+
+
+@lru_cache(maxsize=1_000)
+def _wrapped_lines(text: str, letters: int) -> int:
+    return len(wrap(text, letters)) or 1
+
+
+def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
+    """Keep the header in sight and on each page, and print the columns for people as wide as the paper is."""
     sheet.freeze_panes = "A2"
-    for number, cells in enumerate(zip(*lines, strict=True), 1):
-        letters = max(len(str(cell)) for cell in cells if cell is not None)
-        width = min(max(letters + _ARROW_LETTERS, _LEAST_LETTERS), _MOST_LETTERS) + 1
-        sheet.column_dimensions[get_column_letter(number)].width = width
+    sheet.page_setup.orientation = "landscape"
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0  # as many pages as there must be
+    sheet.print_area = f"A1:{get_column_letter(report.printed)}{report.count + 1}"
+    sheet.print_title_rows = "1:1"
+    sheet.print_options.gridLines = True
+    sheet.page_margins = PageMargins(left=0.4, right=0.4, top=0.75, bottom=0.75, header=0.3, footer=0.3)  # inches
+    sheet.oddHeader.left.text = printable(report.title)[:_TITLE_LETTERS].replace("&", "&&")  # `&P` is a number
+    sheet.oddFooter.right.text = "&P / &N"
 
 
-def _cell(sheet: WriteOnlyWorksheet, value: object, *, is_bold: bool = False) -> object:
+def _cell(sheet: WriteOnlyWorksheet, value: object, look: Alignment, *, is_bold: bool = False) -> object:
     """Return a cell for a value; a text stays one, whatever it looks like, and is read again as it was."""
     match value:
-        case None | bool():
-            return value
+        case None:
+            return None
+        case bool() | int():
+            cell = WriteOnlyCell(sheet, value)
         case datetime():
             cell = WriteOnlyCell(sheet, value.astimezone(UTC).replace(tzinfo=None))  # a spreadsheet knows no zone
             cell.number_format = "yyyy-mm-dd hh:mm:ss"
-        case int():
-            cell = WriteOnlyCell(sheet, value)
         case _:
             cell = WriteOnlyCell(sheet, _ESCAPED.sub("_x005F_", printable(str(value)))[:_CELL_LETTERS])
             cell.data_type = "s"
+    cell.alignment = look
     if is_bold:
         cell.font = _BOLD
     return cell

@@ -212,7 +212,11 @@ def test_a_key_is_not_sent_to_another_service(
         (("demo", "--folder", "results"), "--folder"),
         (("explain", "nothing"), "fits 'nothing'; give a part of its location"),
         (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
-        (("export", "--format", "letter"), "A letter goes to one supplier: give --by TAG"),
+        (("export", "--format", "letter"), "A letter is for a supplier: give --by TAG"),
+        (
+            ("export", "--language", "de", "--by", "x", "--internal"),
+            "--language is for a supplier: leave out --internal",
+        ),
         (("export", "--format", "letter", "--by", "label"), "No row has the tag 'label'; these rows have no tags."),
         (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, json, parquet, letter"),
         (("export", "--only", "rejectd"), "no such outcome (did you mean rejected?)"),

@@ -37,6 +37,7 @@ def test_a_morning_without_sql(
 ) -> None:
     """Verify, list by supplier, export and write to each, verify some again: every item keeps its id and its tags."""
     monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS", '{"id": "id"}')
+    monkeypatch.setenv("PROOFSWEEP_EXPORT__LANGUAGES", '{"*": "de"}')
     first = verified(delivery)
 
     listed = proofsweep("rejects", "--by", "Supplier")
@@ -44,7 +45,7 @@ def test_a_morning_without_sql(
     (workdir / "out").mkdir()
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
-    letter = ("export", first, "--by", "supplier", "--format", "letter")
+    letter = ("export", first, "--by", "supplier", "--format", "letter", "--language", "en")
     written, again = proofsweep(*letter), proofsweep(*letter)
     only = verified(delivery, only=("unreadable",))
     coverage = proofsweep("query", "SELECT files, gone FROM coverage", "--format", "json")
@@ -55,9 +56,11 @@ def test_a_morning_without_sql(
     assert "  1 rejected: the credential in the file cannot be read (unreadable)\n" in listed.stdout
     assert "\n    +bad1.wav (catalog.csv, line 5)\n" in listed.stdout
     assert len(files) == 2
+    assert all(path.read_text("utf-8-sig").startswith("Datei,") for path in files)
     letters = sorted(workdir.glob("letter-*.txt"))
     assert (written.returncode, len(letters), written.stdout.count(": 1 row\n")) == (0, 2, 2)
-    assert all("+bad" in path.read_text() and "=good" not in path.read_text() for path in letters)
+    texts = [path.read_text() for path in letters]
+    assert all(text.startswith("Files from ") and "+bad" in text and "=good" not in text for text in texts)
     assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)  # none is overwritten
     columns = ["item_id", "audio", "tags", "outcome"]
     rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, only)}

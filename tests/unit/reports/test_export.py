@@ -3,6 +3,7 @@
 import csv
 import json
 from contextlib import AbstractContextManager
+from datetime import date
 from pathlib import Path
 from typing import IO
 
@@ -11,13 +12,13 @@ import pytest
 
 from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.reasons import Reason, reason_entries
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import key_of_value
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.reports.export import Audience, Target, WrittenReport, export
-from proofsweep.reports.letters import letter_to, name_for_supplier, sentences_for
+from proofsweep.reports.export import Target, WrittenReport, export
+from proofsweep.reports.languages import Language, Languages, language_named
+from proofsweep.reports.letters import letter_to, name_for_supplier
 from proofsweep.sources.workbook import sheet_rows
 from proofsweep.store.parts import Results
 
@@ -27,6 +28,9 @@ HOSTILE = [
     *("=1+1", "+49", "-5", "@SUM(A1)", "'=x", "'74", "a,b", 'say "x"', "a\nb", "a\r\nb", "\t=1", " padded "),
     *("ünï", "<script>", "\u202etxt.wav", "x;=cmd()", "\\xff", "~", "#", "a=b", "＝1"),  # noqa: RUF001
 ]
+TODAY = date(2026, 11, 29)
+ENGLISH, GERMAN = language_named("en"), language_named("de")
+FOR_SUPPLIERS = Languages.of({})
 PLAN = plan_of_run("20261116T100000Z_a", len(HOSTILE), catalog_root="file:///c")
 
 
@@ -41,9 +45,18 @@ def store_of(results: Results, *tags: dict[str, str]) -> SelectedRows:
 
 
 def exported(
-    selected: SelectedRows, path: Path, tag: str | None = None, audience: Audience = Audience.US
+    selected: SelectedRows, path: Path | str, by: str | None = None, languages: Languages | None = None
 ) -> list[WrittenReport]:
-    return export(selected, OUTCOMES, Target.of(str(path), None, "report"), tag, audience)
+    target = Target.of(str(path), None, "report")
+    return export(selected, OUTCOMES, target, today=TODAY, by=by, languages=languages)
+
+
+def cells_of(path: Path) -> list[list[str]]:
+    if path.suffix == ".xlsx":
+        with path.open("rb") as file:
+            return [[cell or "" for cell in cells] for _, cells in sheet_rows(file)]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
 
 
 def test_a_workbook_holds_text(tmp_path: Path, results: Results) -> None:
@@ -173,9 +186,9 @@ def test_files_lie_in_a_folder_that_is_made(tmp_path: Path, results: Results) ->
     """The folder above must be there: else its name is mistyped."""
     selected = store_of(results, {"by": "A/B"}, {"by": "..c"})
 
-    done = export(selected, OUTCOMES, Target.of(f"{tmp_path}/week-48/", None, "report"), "by")
+    done = exported(selected, f"{tmp_path}/week-48/", "by")
     with pytest.raises(UsageError, match="cannot be made: No such file or directory"):
-        export(selected, OUTCOMES, Target.of(f"{tmp_path}/no/week-48/", None, "report"), "by")
+        exported(selected, f"{tmp_path}/no/week-48/", "by")
 
     assert [report.path.parent for report in done] == [tmp_path / "week-48"] * 2
     assert len(list((tmp_path / "week-48").iterdir())) == 2
@@ -228,23 +241,24 @@ def test_a_list_for_a_supplier_says_what_a_letter_may_say(tmp_path: Path, result
     selected = SelectedRows.of(results, plan.run_id, "")
 
     for ending in ("csv", "json", "xlsx", "parquet"):
-        exported(selected, tmp_path / f"list.{ending}", "supplier", Audience.SUPPLIER)
-    exported(selected, tmp_path / "internal.csv", "supplier", Audience.US)
+        exported(selected, tmp_path / f"list.{ending}", "supplier", FOR_SUPPLIERS)
+    exported(selected, tmp_path / "internal.csv", "supplier")
 
-    with (tmp_path / "list-nord.csv").open(encoding="utf-8-sig", newline="") as file:
-        told = list(csv.reader(file))
-    assert told[0] == ["file", "Supplier", "Track Title", "ISRC", "outcome", "in_words", "what_to_do"]
+    told = cells_of(tmp_path / "list-nord.csv")
+    assert told[0] == ["file", "Supplier", "Track Title", "ISRC", "outcome", "what is wrong", "what is needed"]
+    assert [row + [""] * (7 - len(row)) for row in cells_of(tmp_path / "list-nord.xlsx")] == told
     assert [(row[0], row[4]) for row in told[1:]] == [
         ("in/0.wav", "accepted"),
         ("in/1.wav", "rejected"),
         ("in/2.wav", "open"),
     ]
-    assert f"{told[2][5]} {told[2][6]}" == sentences_for("tampered")
+    assert f"{told[2][5]} {told[2][6]}" == ENGLISH.problem("tampered").sentences
     assert told[3][6] == "Nothing is needed from you."
     for name in ("list-nord.csv", "list-nord.json"):
         text = (tmp_path / name).read_text("utf-8-sig")
         assert not [word for word in ("secret", "/ours", plan.run_id, "timeout", "margin") if word in text]
-    assert pq.read_table(tmp_path / "list-nord.parquet").schema.names == told[0]
+    names = ["file", "Supplier", "Track Title", "ISRC", "outcome", "in_words", "what_to_do"]
+    assert pq.read_table(tmp_path / "list-nord.parquet").schema.names == names
     assert "prf_secret" in (tmp_path / "internal-nord.csv").read_text("utf-8-sig")
 
 
@@ -261,7 +275,7 @@ def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Pat
     """The letter names no folder of ours and no ID; who has no supplier is in a letter of its own."""
     selected = store_of(results, {"supplier": "Süd"}, {"supplier": ""}, {"SUPPLIER": "Nord", "isrc": "QZ1"})
 
-    letters = exported(selected, tmp_path / "letter.txt", "supplier")
+    letters = exported(selected, tmp_path / "letter.txt", "supplier", FOR_SUPPLIERS)
     exported(selected, tmp_path / "list.csv")
 
     assert {report.path.name for report in letters} == {
@@ -275,7 +289,45 @@ def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Pat
     ]
     with (tmp_path / "list.csv").open(encoding="utf-8-sig", newline="") as file:
         words = {row["for_supplier"] for row in csv.DictReader(file)}
-    assert words == {sentences_for("tampered")}
+    assert words == {ENGLISH.problem("tampered").sentences}
+
+
+def test_a_supplier_reads_its_own_language_in_a_letter_and_in_a_list(tmp_path: Path, results: Results) -> None:
+    """Programs find the same names and outcomes in each language."""
+    languages = Languages.of({"SÜD": "de"})
+    selected = store_of(results, {"supplier": "Süd"}, {"supplier": "Nord"})
+
+    for ending in ("txt", "csv", "xlsx", "json"):
+        exported(selected, tmp_path / f"all.{ending}", "supplier", languages)
+
+    said = GERMAN.problem("tampered")
+    letter = " ".join((tmp_path / "all-süd.txt").read_text("utf-8").split())
+    (first, *_) = json.loads((tmp_path / "all-süd.json").read_text())
+    header = ["Datei", "supplier", "Ergebnis", "Was nicht stimmt", "Was wir brauchen"]
+    assert letter.startswith("Dateien von Süd Datum: 2026-11-29 Zeichen: 20261129-")
+    assert (said.in_words in letter, said.request in letter) == (True, True)
+    for ending in ("csv", "xlsx"):
+        rows = cells_of(tmp_path / f"all-süd.{ending}")
+        assert (rows[0], rows[1][2:]) == (header, ["abgelehnt", said.in_words, said.request])
+    assert (first["outcome"], first["in_words"]) == ("rejected", said.in_words)
+    assert (tmp_path / "all-nord.txt").read_text("utf-8").startswith("Files from Nord\n")
+
+
+def test_one_supplier_alone_gets_its_file(tmp_path: Path, results: Results) -> None:
+    """However its name is spelled; its file has the name that it has among all. A mistyped name is refused."""
+    selected = store_of(results, {"by": "Nord"}, {"by": "Süd"}, {"by": ""}, {"a=b": "x"})
+
+    for by in ("by=nord ", "BY=", "a=b"):
+        exported(selected, tmp_path / "r.csv", by)
+    with pytest.raises(UsageError, match=r"^No file has the by 'Nrd' \(did you mean nord\?\)\.$"):
+        exported(selected, tmp_path / "r.csv", "by=Nrd")
+    target = Target.of(str(tmp_path / "r.csv"), None, "report")
+    nothing = export(selected, ["accepted"], target, today=TODAY, by="by=Nord")
+
+    names = {"r-nord.csv", "r-no-by.csv", "r-no-a_b-42144f39.csv", "r-x.csv"}
+    assert {path.name for path in tmp_path.glob("r-*")} == names
+    assert {row[1] for row in cells_of(tmp_path / "r-nord.csv")[1:]} == {"Nord"}
+    assert nothing == []
 
 
 def test_a_letter_groups_files_by_what_is_wrong() -> None:
@@ -287,9 +339,10 @@ def test_a_letter_groups_files_by_what_is_wrong() -> None:
         ("d.wav", "a_verdict_of_tomorrow", {}),
     ]
     rows = [({"file": name, "audio": name, "reason": reason}, tags) for name, reason, tags in found]
-    letter = letter_to("No\nrth", rows)
 
-    assert letter.startswith("Files from No\\nrth\n")
+    letter = letter_to("No\nrth", rows, ENGLISH, TODAY)
+
+    assert letter.startswith("Files from No\\nrth\n\nDate: 2026-11-29\nReference: 20261129-")
     assert [line[:28] for line in letter.splitlines() if line[:1].isdigit()] == [
         "1. Please send the file agai",
         "2. Please send the file as i",
@@ -297,6 +350,19 @@ def test_a_letter_groups_files_by_what_is_wrong() -> None:
     ]
     assert '   - x\\n2. y.wav, ISRC QZABC2600001, "A *song*"\n' in letter
     assert letter.index("The file is empty.") < letter.index("   - c.wav") < letter.index("2. Please")
+    assert [line.strip() for line in letter.splitlines() if "Files: " in line] == [f"Files: {n}" for n in (4, 2, 1, 1)]
+
+
+def test_the_reference_of_a_letter_stands_for_its_day_and_its_words() -> None:
+    """Written again, a letter has the same one; no other letter of this day has it."""
+
+    def reference(supplier: str, reason: str, today: date = TODAY, language: Language = ENGLISH) -> str:
+        letter = letter_to(supplier, [({"file": "a", "audio": "a", "reason": reason}, {})], language, today)
+        return letter.splitlines()[3].partition(": ")[2]
+
+    others = [("Nord", "empty"), ("Süd", "tampered"), ("Nord", "tampered", date(2026, 11, 30))]
+    assert reference("Nord", "tampered") == reference("Nord", "tampered")
+    assert len({reference("Nord", "tampered"), *(reference(*other) for other in others)}) == 4
 
 
 @pytest.mark.parametrize(
@@ -316,13 +382,6 @@ def test_a_letter_groups_files_by_what_is_wrong() -> None:
 def test_a_file_has_the_name_that_its_supplier_knows(audio: str, file: str, name: str) -> None:
     """Never our own folders or buckets, nor the ID of a proof."""
     assert name_for_supplier({"audio": audio, "file": file}) == name
-
-
-def test_each_reason_that_a_supplier_hears_of_has_a_text_of_its_own() -> None:
-    """Also those of which the sender of a delivery is told."""
-    told = {word for word, entry in reason_entries().items() if entry.tells_supplier} | {Reason.MISSING_AUDIO}
-
-    assert [word for word in told if sentences_for(word) == sentences_for("any other")] == []
 
 
 def test_a_row_says_in_words_why_and_names_the_file_from_its_root(tmp_path: Path, results: Results) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from openpyxl import load_workbook  # type: ignore[import-untyped]  # it has none
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
@@ -25,7 +26,7 @@ Written = tuple[dict[str, str], list[object]]  # tags, and own cells
 def report_of(*rows: Written) -> CompletionReport:
     names = list(dict.fromkeys(name for tags, _ in rows for name in tags))
     cells = ([own[0], *map(tags.get, names), *own[1:]] for tags, own in rows)
-    return CompletionReport(names, OWN, cells, len(rows))
+    return CompletionReport(names, OWN, cells, len(rows), for_people=4, title="Süd & Söhne 2026")
 
 
 def write(path: Path, *rows: Written) -> None:
@@ -72,6 +73,22 @@ def test_the_rows_have_a_frozen_header_a_filter_real_dates_and_no_formula(tmp_pa
     assert {cell.get("t") for cell in sheet.iter(f"{MAIN}c") if cell.get("r", "").startswith("B")} == {"inlineStr"}
     dates = cells_of(sheet, column_of("finished_at", tags=1))
     assert [date[:8] for date in dates[1:]] == ["46346.41"] * 8
+
+
+def test_a_printed_list_is_one_page_wide_and_each_page_says_of_whom_it_is(tmp_path: Path) -> None:
+    """The columns for people are printed, with the header on each page; rows are as high as what wraps in them."""
+    write(tmp_path / "a.xlsx", row_of("a.wav", title="A title of thirty letters and more"), row_of("b.wav"))
+
+    book = load_workbook(tmp_path / "a.xlsx")
+    sheet = book["files"]
+    setup = sheet.page_setup
+    assert (setup.orientation, setup.fitToWidth, setup.fitToHeight) == ("landscape", 1, 0)
+    assert sheet.sheet_properties.pageSetUpPr.fitToPage
+    assert (sheet.print_title_rows, sheet.print_area) == ("$1:$1", "'files'!$A$1:$E$3")
+    assert [cell.value for cell in sheet[1]][:5] == ["file", "title", "outcome", "in_words", "what_to_do"]
+    assert sheet.oddHeader.left.text == "Süd && Söhne 2026"
+    assert (sheet["B2"].alignment.wrap_text, sheet.column_dimensions["B"].width) == (True, 20)
+    assert (sheet.row_dimensions[2].height, sheet.row_dimensions[3].height) == (30, None)
 
 
 def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:

@@ -1,0 +1,141 @@
+"""The languages of what suppliers read: English, German, and those that a person has written into a file."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, field_validator
+
+from proofsweep.config.sections import ANY_SUPPLIER, Section
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.reasons import reason_entries
+from proofsweep.domain.tags import key_of_value
+from proofsweep.domain.text import counted, did_you_mean, printable, text_of_file
+
+ENGLISH = "en"
+_FOLDER = Path(__file__).parent / "languages"
+_OTHER = "other"  # stands for each problem without words of its own
+_MOST_MISTAKES = 3  # that are named
+
+Words = Annotated[str, Field(min_length=1)]
+Title = Annotated[str, Field(pattern=r"\{supplier\}")]
+SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]  # what a spreadsheet takes as one
+
+
+class Headings(Section):
+    file: Words
+    outcome: Words
+    what: Words
+    request: Words
+
+
+class Outcomes(Section):
+    accepted: Words
+    rejected: Words
+    ineligible: Words
+    open: Words
+
+
+class Problem(Section):
+    what: Words
+    why: str = ""
+    request: Words
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.what}. {self.why}".rstrip()
+
+    @property
+    def sentences(self) -> str:
+        """What is wrong, why, and what is needed."""
+        return f"{self.in_words} {self.request}"
+
+
+class Language(Section):
+    title: Title
+    date: Words
+    reference: Words
+    files: SheetName
+    opening: Words
+    no_supplier: Words
+    no_name: Words
+    headings: Headings
+    outcomes: Outcomes
+    open: Problem
+    reasons: dict[str, Problem]
+
+    @field_validator("reasons")
+    @classmethod
+    def _are_known(cls, problems: dict[str, Problem]) -> dict[str, Problem]:
+        known = {_OTHER, *reason_entries()}
+        unknown = [f"{reason}{did_you_mean(reason, known)}" for reason in problems if reason not in known]
+        if unknown:
+            raise ValueError(f"there is no reason {', '.join(unknown)}")
+        if _OTHER not in problems:
+            raise ValueError(f"{_OTHER} is missing, for problems without words of their own")
+        return problems
+
+    def problem(self, reason: str) -> Problem:
+        """Return what is said of a reason; one of a later version of the contract has no words of its own."""
+        return self.reasons.get(reason, self.reasons[_OTHER])
+
+
+@cache
+def language_named(name: str) -> Language:
+    """Read a language of the package by its code, or a file that ends in `.toml`.
+
+    UsageError if there is none, or if words are missing in the file or not known.
+    """
+    known = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    if name.lower() in known:
+        return _read(_FOLDER / f"{name.lower()}.toml")
+    if name.endswith(".toml"):
+        return _read(Path(name))
+    there_are = f"{', '.join(known)}, or a file of your own that ends in .toml"
+    raise UsageError(f"There is no language {printable(name)!r}: --language and export.languages take {there_are}.")
+
+
+def _read(path: Path) -> Language:
+    shown = f"The language {printable(str(path))}"
+    try:
+        return Language.model_validate(tomllib.loads(text_of_file(path.read_bytes())))
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read ({error.strerror}).") from error
+    except ValidationError as error:
+        raise UsageError(f"{shown} is not whole: {_mistakes_in(error)}.") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{shown} is not TOML: {printable(str(error))}.") from error
+
+
+def _mistakes_in(error: ValidationError) -> str:
+    texts = {"missing": "is missing", "extra_forbidden": "is not known"}
+    mistakes = []
+    for mistake in error.errors(include_input=False, include_url=False):
+        where = printable(".".join(map(str, mistake["loc"])))
+        said = texts.get(mistake["type"]) or mistake["msg"].removeprefix("Value error, ")
+        mistakes.append(f"{where} {said}")
+    more = len(mistakes) - _MOST_MISTAKES
+    return "; ".join(mistakes[:_MOST_MISTAKES]) + (f"; and {counted(more, 'mistake')} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """The language of each supplier."""
+
+    usual: Language
+    own: Mapping[str, Language]  # by the key of a supplier's name
+
+    @classmethod
+    def of(cls, configured: Mapping[str, str], given: str | None = None) -> "Languages":
+        """Read all languages that may be needed: the one that a person has given for all, or those of the config."""
+        if given is not None:
+            return cls(language_named(given), {})
+        usual = configured.get(ANY_SUPPLIER, ENGLISH)
+        own = {key_of_value(name): language_named(code) for name, code in configured.items() if name != ANY_SUPPLIER}
+        return cls(language_named(usual), own)
+
+    def of_supplier(self, key: str) -> Language:
+        return self.own.get(key, self.usual)
