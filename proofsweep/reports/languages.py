@@ -19,10 +19,10 @@ ENGLISH = "en"
 _FOLDER = Path(__file__).parent / "languages"
 _OTHER = "other"  # stands for each problem without words of its own
 _MOST_MISTAKES = 3  # that are named
+_SUPPLIER = "{supplier}"
+_MOST_LETTERS_OF_SHEET, _NOT_OF_SHEET = 31, "[]:*?/\\'"  # a spreadsheet names a sheet so
 
 Words = Annotated[str, Field(min_length=1)]
-Title = Annotated[str, Field(pattern=r"\{supplier\}")]
-SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]  # what a spreadsheet takes as one
 
 
 class Headings(Section):
@@ -55,10 +55,10 @@ class Problem(Section):
 
 
 class Language(Section):
-    title: Title
+    title: Words
     date: Words
     reference: Words
-    files: SheetName
+    files: Words
     opening: Words
     no_supplier: Words
     no_name: Words
@@ -66,6 +66,20 @@ class Language(Section):
     outcomes: Outcomes
     open: Problem
     reasons: dict[str, Problem]
+
+    @field_validator("title")
+    @classmethod
+    def _names_the_supplier(cls, title: str) -> str:
+        if _SUPPLIER not in title:
+            raise ValueError(f"must hold {_SUPPLIER}")
+        return title
+
+    @field_validator("files")
+    @classmethod
+    def _can_name_a_sheet(cls, files: str) -> str:
+        if len(files) > _MOST_LETTERS_OF_SHEET or {*files} & {*_NOT_OF_SHEET}:
+            raise ValueError(f"must have at most {_MOST_LETTERS_OF_SHEET} letters, and none of {_NOT_OF_SHEET}")
+        return files
 
     @field_validator("reasons")
     @classmethod
@@ -77,6 +91,9 @@ class Language(Section):
         if _OTHER not in problems:
             raise ValueError(f"{_OTHER} is missing, for problems without words of their own")
         return problems
+
+    def title_for(self, supplier: str) -> str:
+        return self.title.replace(_SUPPLIER, printable(supplier) or self.no_supplier)
 
     def problem(self, reason: str) -> Problem:
         """Return what is said of a reason; one of a later version of the contract has no words of its own."""
@@ -111,12 +128,12 @@ def _read(path: Path) -> Language:
 
 
 def _mistakes_in(error: ValidationError) -> str:
-    texts = {"missing": "is missing", "extra_forbidden": "is not known"}
+    texts = {"missing": " is missing", "extra_forbidden": " is not known"}
     mistakes = []
     for mistake in error.errors(include_input=False, include_url=False):
         where = printable(".".join(map(str, mistake["loc"])))
-        said = texts.get(mistake["type"]) or mistake["msg"].removeprefix("Value error, ")
-        mistakes.append(f"{where} {said}")
+        said = texts.get(mistake["type"]) or f": {mistake['msg'].removeprefix('Value error, ')}"
+        mistakes.append(f"{where}{said}")
     more = len(mistakes) - _MOST_MISTAKES
     return "; ".join(mistakes[:_MOST_MISTAKES]) + (f"; and {counted(more, 'mistake')} more" if more > 0 else "")
 

@@ -48,7 +48,7 @@ def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]], lang
     for number, (reason, lines) in enumerate(problems, 1):
         parts.append(_part(number, language.problem(reason), sorted(lines), language))
     body = "\n\n".join(parts)
-    title = language.title.replace("{supplier}", printable(supplier) or language.no_supplier)
+    title = language.title_for(supplier)
     files = sum(len(lines) for _, lines in problems)
     facts = _facts(f"{title}\n{body}", files, language, today)
     return "\n\n".join([title, facts, _filled(language.opening), body]) + "\n"
