@@ -7,6 +7,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -14,6 +15,7 @@ from io import BytesIO
 from itertools import chain, islice
 from textwrap import wrap
 from typing import IO
+from unicodedata import east_asian_width
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,7 +38,8 @@ _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
 # That a column shows: at least, and at most of a tag, of a text that wraps, and of one that does not. With so many, a
 # list with seven tags can still be read on paper.
 _LEAST_LETTERS, _TAG_LETTERS, _TEXT_LETTERS, _MOST_LETTERS = 8, 18, 32, 60
-_LINE_POINTS = 15  # the height of a line
+_WIDE = ("W", "F")  # by the Unicode standard, annex 11
+_LINE_POINTS, _MOST_POINTS = 15, 405  # the height of a line, and of a row; a spreadsheet takes no higher one
 _TITLE_LETTERS = 100  # the header of a page has at most 255
 _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 _ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")  # what a spreadsheet would take for the escape of a letter
@@ -145,13 +148,15 @@ def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
         sheet.column_dimensions[get_column_letter(number)].width = width
     _set_pages(sheet, report)
     # The other columns do not wrap: a long text for support would make each row as high as a paragraph.
-    looks = [_WRAPPED] * report.printed + [_TOP] * (len(widths) - report.printed)
-    sheet.append([_cell(sheet, name, _WRAPPED, is_bold=True) for name in report.header])
+    wrapped, top = _model(sheet, _WRAPPED), _model(sheet, _TOP)
+    looks = [wrapped] * report.printed + [top] * (len(widths) - report.printed)
+    bold = _model(sheet, _WRAPPED, _BOLD)
+    sheet.append([_cell(sheet, name, bold) for name in report.header])
     for number, row in enumerate(chain(first, report.rows), 2):
         # Not every program fits the height of a row to what wraps in it.
         lines = max(map(_lines, row[: report.printed], widths))
         if lines > 1:
-            sheet.row_dimensions[number].height = lines * _LINE_POINTS
+            sheet.row_dimensions[number].height = min(lines * _LINE_POINTS, _MOST_POINTS)
         sheet.append([_cell(sheet, value, look) for value, look in zip(row, looks, strict=True)])
     sheet.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
 
@@ -160,20 +165,28 @@ def _widths(rows: Sequence[Sequence[object]], most: Sequence[int]) -> list[int]:
     """Return the width of each column in letters: that of its content, within bounds. The first row is the header."""
     widths = []
     for (name, *cells), most_letters in zip(zip(*rows, strict=True), most, strict=True):
-        letters = [len(str(cell)) for cell in cells if cell is not None]
-        wanted = max(*letters, len(str(name)) + _ARROW_LETTERS, _LEAST_LETTERS)
+        letters = [_letters(str(cell)) for cell in cells if cell is not None]
+        wanted = max(*letters, _letters(str(name)) + _ARROW_LETTERS, _LEAST_LETTERS)
         widths.append(min(wanted, most_letters) + 2)
     return widths
 
 
+def _letters(text: str) -> int:
+    """Count letters by their width: those of Chinese, Japanese and Korean are twice as wide."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(east_asian_width(letter) in _WIDE for letter in text)
+
+
 def _lines(value: object, width: int) -> int:
     text = "" if value is None else str(value)
-    return 1 if len(text) < width else _wrapped_lines(text, width)
+    return _wrapped_lines(text, width) if _letters(text) >= width else 1
 
 
 @lru_cache(maxsize=1_000)
-def _wrapped_lines(text: str, letters: int) -> int:
-    return len(wrap(text, letters)) or 1
+def _wrapped_lines(text: str, width: int) -> int:
+    without_blanks = -(-_letters(text) // width)
+    return max(len(wrap(text, width)), without_blanks)
 
 
 def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
@@ -190,20 +203,28 @@ def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     sheet.oddFooter.right.text = "&P / &N"
 
 
-def _cell(sheet: WriteOnlyWorksheet, value: object, look: Alignment, *, is_bold: bool = False) -> object:
+def _model(sheet: WriteOnlyWorksheet, alignment: Alignment, font: Font | None = None) -> WriteOnlyCell:
+    """Return a cell whose look the others copy, since to set it anew in each cell takes longer."""
+    cell = WriteOnlyCell(sheet)
+    cell.alignment = alignment
+    if font is not None:
+        cell.font = font
+    return cell
+
+
+def _cell(sheet: WriteOnlyWorksheet, value: object, model: WriteOnlyCell) -> object:
     """Return a cell for a value; a text stays one, whatever it looks like, and is read again as it was."""
+    if value is None:
+        return None
+    cell = WriteOnlyCell(sheet)
+    cell._style = copy(model._style)  # noqa: SLF001 - it has no other way to share a look
     match value:
-        case None:
-            return None
         case bool() | int():
-            cell = WriteOnlyCell(sheet, value)
+            cell.value = value
         case datetime():
-            cell = WriteOnlyCell(sheet, value.astimezone(UTC).replace(tzinfo=None))  # a spreadsheet knows no zone
+            cell.value = value.astimezone(UTC).replace(tzinfo=None)  # a spreadsheet knows no zone
             cell.number_format = "yyyy-mm-dd hh:mm:ss"
         case _:
-            cell = WriteOnlyCell(sheet, _ESCAPED.sub("_x005F_", printable(str(value)))[:_CELL_LETTERS])
+            cell.value = _ESCAPED.sub("_x005F_", printable(str(value)))[:_CELL_LETTERS]
             cell.data_type = "s"
-    cell.alignment = look
-    if is_bold:
-        cell.font = _BOLD
     return cell

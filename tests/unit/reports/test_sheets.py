@@ -77,18 +77,24 @@ def test_the_rows_have_a_frozen_header_a_filter_real_dates_and_no_formula(tmp_pa
 
 def test_a_printed_list_is_one_page_wide_and_each_page_says_of_whom_it_is(tmp_path: Path) -> None:
     """The columns for people are printed, with the header on each page; rows are as high as what wraps in them."""
-    write(tmp_path / "a.xlsx", row_of("a.wav", title="A title of thirty letters and more"), row_of("b.wav"))
+    write(
+        tmp_path / "a.xlsx",
+        row_of("a.wav", title="A title of thirty letters and more"),
+        row_of("b.wav", title="夜明けの歌 夜明けの歌"),
+        row_of("c.wav", t="x" * 9_999),
+    )
 
     book = load_workbook(tmp_path / "a.xlsx")
     sheet = book["files"]
     setup = sheet.page_setup
     assert (setup.orientation, setup.fitToWidth, setup.fitToHeight) == ("landscape", 1, 0)
     assert sheet.sheet_properties.pageSetUpPr.fitToPage
-    assert (sheet.print_title_rows, sheet.print_area) == ("$1:$1", "'files'!$A$1:$E$3")
-    assert [cell.value for cell in sheet[1]][:5] == ["file", "title", "outcome", "in_words", "what_to_do"]
+    assert (sheet.print_title_rows, sheet.print_area) == ("$1:$1", "'files'!$A$1:$F$4")
+    assert [cell.value for cell in sheet[1]][:6] == ["file", "title", "t", "outcome", "in_words", "what_to_do"]
     assert sheet.oddHeader.left.text == "Süd && Söhne 2026"
     assert (sheet["B2"].alignment.wrap_text, sheet.column_dimensions["B"].width) == (True, 20)
-    assert (sheet.row_dimensions[2].height, sheet.row_dimensions[3].height) == (30, None)
+    heights = [sheet.row_dimensions[number].height for number in (1, 2, 3, 4)]
+    assert heights == [None, 30, 30, 405]  # wide letters count twice; a spreadsheet takes no higher row
 
 
 def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:
