@@ -19,9 +19,9 @@ from typing import IO
 import httpx
 
 from proofsweep.domain.errors import ConfigError
-from proofsweep_cli.server_process import DATABASE
+from proofsweep_cli.prefect_database import DATABASE
 
-_START_SECONDS = 90.0
+_START_SECONDS = 180.0  # the first start of a version of Prefect makes its tables
 _HEALTH_SECONDS = 2.0  # for one health request
 _POLL_SECONDS = 0.1
 _END_SECONDS = 5.0  # for a regular end, before the server is killed

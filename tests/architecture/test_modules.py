@@ -18,6 +18,7 @@ READERS = {
     "proofsweep/config/buckets.py",  # whether a profile of the AWS tools is asked for
     "cli/proofsweep_cli/app.py",  # Python's own variables for the encoding of file names
     "cli/proofsweep_cli/embedded_server.py",  # what the server's process is given of it
+    "cli/proofsweep_cli/prefect_database.py",  # where the user's cache is, and what Prefect is told there
     "cli/proofsweep_cli/prefect_api.py",  # Prefect's own variables, which are not our settings
     "tasks/proofsweep_tasks/prefect_home.py",  # the same
     "tasks/proofsweep_tasks/working_folder.py",  # what Python and Prefect are told there of other places

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import pytest
 
-from proofsweep_cli.server_process import SCRIPT, make_database
+from proofsweep_cli.prefect_database import cached_tables, copy_tables
 
 from ..servers.alert_receivers import Webhook
 from ..servers.foreign_service import Answer, Change
@@ -30,7 +30,7 @@ PASSES = 4
 EXECUTED = "executed.txt"
 
 # A module of each process that takes part: of the command, of its Prefect server, of both.
-PROGRAMS = ("uvicorn", "sqlite3", "yaml", "prefect_tables", "multiprocessing")
+PROGRAMS = ("uvicorn", "sqlite3", "yaml", "prefect_database", "multiprocessing")
 
 LOGGING = f"""
 version: 1
@@ -84,7 +84,9 @@ def wait_for_rows(world: ForeignWorld, process: subprocess.Popen[bytes], count: 
 
 def remember_old_run(home: Path) -> None:
     """Make the database of Prefect's home, with a flow run that ended long ago."""
-    make_database(home / "prefect.db", SCRIPT.read_text("utf-8"))
+    tables = cached_tables()
+    assert tables is not None
+    copy_tables(tables, home / "prefect.db")
     flow, own = str(UUID(int=1)), str(UUID(int=2))
     flow_run = {"id": own, "flow_id": flow, "name": "old", "run_count": 1, "auto_scheduled": 0}
     flow_run |= {"parameters": "{}", "context": "{}", "empirical_policy": "{}", "tags": "[]"}
