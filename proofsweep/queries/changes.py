@@ -28,23 +28,23 @@ FROM changes
 """
 _FILES = """
 SELECT
-    change, count(*),
+    CASE change WHEN 'changed' THEN cause ELSE change END AS kind, count(*),
     arg_min(
         struct_pack(
             file := coalesce(file, ''), audio := coalesce(now_audio, before_audio), item_id := item_id, cause := cause,
             outcome := CASE change WHEN 'fixed' THEN before_outcome ELSE coalesce(now_outcome, before_outcome) END,
             reason := CASE change WHEN 'fixed' THEN before_reason ELSE coalesce(now_reason, before_reason) END,
-            tags := [{shown}]::VARCHAR[]
+            day := strptime(left(run_id, 8), '%Y%m%d')::DATE, tags := [{shown}]::VARCHAR[]
         ),
-        (coalesce(file, ''), item_id), {most}
+        (-left(run_id, 8)::INTEGER, coalesce(file, ''), item_id), {most}
     )
-FROM changed WHERE change <> 'changed' GROUP BY change
+FROM changed WHERE change <> 'changed' OR cause = 'moved' GROUP BY kind
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """The files with one kind of change: how many, and the first ones by their names."""
+    """The files with one kind of change: how many, and the first ones, by their nights and names."""
 
     files: int
     shown: Sequence[ShownFile]  # of a mended one, the outcome and reason are those before
@@ -111,7 +111,10 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
 
 
 def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
-    """Return by kind which files of the table `changed` broke, were mended, are gone or new; tags by name and SQL."""
+    """Return by kind which files of the table `changed` broke, were mended, moved, are gone or new.
+
+    Tags are by name and SQL.
+    """
     found = connection.execute(_FILES.format(shown=", ".join(shown.values()), most=_MOST_CHANGED)).fetchall()
     return {change: ChangedFiles(files, [ShownFile(**each) for each in first]) for change, files, first in found}
 

@@ -1,39 +1,47 @@
 # ruff: noqa: S608 - the SQL is made of our own names and of quoted text
-"""What the pages show: how the files of a catalog stand, or those of a run, what changed, and how the nights went.
+"""What the pages show: how the files of catalogs stand, or those of a run, what changed, and how the nights went.
 
 DuckDB counts, however many files there are.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from itertools import chain
+from operator import itemgetter
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import printable
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
-from proofsweep.queries.selected_rows import AttentionGroup, ChosenFiles, SelectedRows, attention_groups
+from proofsweep.queries.night_standing import DayOfFiles, days_of_files, known_from, read_histories
+from proofsweep.queries.selected_rows import (
+    IS_OPEN,
+    AttentionGroup,
+    ChosenFiles,
+    SelectedRows,
+    ShownFile,
+    attention_groups,
+)
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import key_of, spelling_of
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunRecord
+from proofsweep.store.runs import RunRecord, Runs
 from proofsweep.store.sql import quoted
 
 _MOST_SHOWN = 200  # files of a reason
 _FILE_TAGS = ("isrc", "artist")  # are shown of each file that has them
 _MOST_NIGHTS = 31  # of a trend
+_MOST_UNLISTED = 50
+_MOST_RETIRED = 20  # catalogs, of which each costs a request to the store
 _COUNTS = """
     count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
     count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
     count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone,
-    count(*) FILTER (state = 'ineligible' AND reason = 'clip') AS clips
-"""
-_OUTCOMES = """
-    SELECT run_id, outcome, count(DISTINCT manifest_row)
-    FROM store.verdicts WHERE list_contains($1::VARCHAR[], run_id) GROUP BY ALL
+    count(*) FILTER (state = 'ineligible' AND reason = 'clip') AS clips, count(*) FILTER (state = 'moved') AS moved
 """
 _BY_TAG = """
     SELECT {spelling} AS value, {counts}
@@ -42,6 +50,23 @@ _BY_TAG = """
     HAVING files > 0
     ORDER BY rejected + failed + ineligible DESC, files DESC, value
 """
+_BY_CATALOG = """
+    SELECT identity, count(*) FILTER (len(identities) = 1 AND state NOT IN ('gone', 'moved')), {counts}
+    FROM (SELECT *, unnest(identities) AS identity FROM files) GROUP BY identity
+"""
+_UNLISTED = """
+    SELECT
+        state, count(*),
+        arg_min(
+            struct_pack(
+                file := coalesce(file, ''), audio := audio, item_id := item_id, outcome := outcome, reason := reason,
+                day := finished_at::DATE, moved_to := moved_to, tags := [{shown}]::VARCHAR[]
+            ),
+            (coalesce(file, ''), item_id), {most}
+        )
+    FROM files WHERE state IN ('gone', 'moved') GROUP BY state
+"""
+_OPEN = "SELECT min(open_since), count(*) FILTER (open_since >= $1), count(open_since) FROM files WHERE {is_open}"
 # Tenths of a grade that lies between 0 and 1, else round steps of a tenth of its range or more.
 _GRADES = """
     WITH grades AS (
@@ -81,6 +106,7 @@ class FileCounts:
     not_sent: int
     gone: int
     clips: int = 0  # of the ineligible ones, those that nobody has to verify
+    moved: int = 0  # of those that are listed no more, those whose bytes are listed elsewhere; `gone` has the others
 
     @property
     def answered(self) -> int:
@@ -90,6 +116,41 @@ class FileCounts:
     @property
     def need_attention(self) -> int:
         return self.rejected + self.failed + self.ineligible - self.clips
+
+
+_NONE = FileCounts(0, 0, 0, 0, 0, 0, 0, 0)
+_NO_FILES = DayOfFiles(0, 0, Counter())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """What the runs found that began on one day in UTC. A run of files that were asked for again is none of them."""
+
+    day: date
+    catalogs: Sequence[str]  # their identities
+    found: Counter[str]  # files by outcome, each file once
+    left: int  # how many rows remained in the end
+    standing: (
+        tuple[int, int] | None
+    )  # the files there were afterwards, and the accepted ones; None if that is not known
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFiles:
+    identity: str
+    location: str
+    counts: FileCounts
+    own: int  # files that no other catalog lists
+    last: date  # the day of its newest night
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSince:
+    """Of the files that need attention, since when the oldest is open, and how many are since the newest night."""
+
+    oldest: date | None = None
+    newly: int = 0
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +165,11 @@ class PageFacts:
     changes: Mapping[str, ChangedFiles]  # by kind: of the run, or of the newest run of each catalog
     groups: Sequence[AttentionGroup]
     grades: Sequence[tuple[str, float, int, int]] = ()  # of a run: grade, step of its axis, place on it, and files
-    catalogs: Sequence[str] = ()
-    # of catalogs, the oldest first: the rows by outcome of the runs that began on one day in UTC. A run of files that
-    # were asked for again is none of them.
-    nights: Sequence[tuple[date, Counter[str]]] = ()
+    unlisted: Mapping[str, ChangedFiles] = field(default_factory=dict)  # the files that are gone or moved now, by state
+    open_since: OpenSince = OpenSince()
+    catalogs: Sequence[CatalogFiles] = ()
+    nights: Sequence[Night] = ()  # of catalogs, the oldest first
+    retired: Sequence[tuple[str, date]] = ()  # catalogs that count no more, the last one first
 
 
 def catalog_facts(
@@ -126,14 +188,21 @@ def catalog_facts(
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
+    runs.reverse()
     nights = [run for run in runs if "--only" not in run.plan.selection.split()] or runs
-    newest = {run.plan.identity: run.plan.run_id for run in reversed(nights)}
+    newest = {run.plan.identity: run.plan.run_id for run in nights}
+    days = sorted({run.plan.run_date for run in nights})[-_MOST_NIGHTS:]
+    shown = [run for run in nights if run.plan.run_date >= days[0]]
     selected = SelectedRows(results=results, environment=label)
     with selected.opened("true" if catalog is None else _items_of(identities), "changes") as files:
+        read_histories(files.connection, runs, shown, days[0])
+        of_files, known = days_of_files(files.connection), known_from(runs, index.prunings)
         return replace(
             _facts_of(files, label, list(newest.values()), tags),
-            catalogs=sorted({run.plan.identity: run.plan.catalog for run in reversed(runs)}.values()),
-            nights=_nights(files, nights),
+            catalogs=_catalogs(files, nights),
+            nights=_nights(index, shown, of_files, known),
+            open_since=_open_since(files, days[-1]),
+            retired=_retired(results, index, label) if catalog is None else (),
         )
 
 
@@ -153,12 +222,18 @@ def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], t
     counted = files.tag_values(tags, [] if tags else [SUPPLIER_TAG])
     shown = counted | files.tag_values(usual=_FILE_TAGS)
     [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
+    unlisted = files.connection.execute(
+        _UNLISTED.format(shown=", ".join(shown.values()), most=_MOST_UNLISTED)
+    ).fetchall()
     return PageFacts(
         environment=environment,
         counts=FileCounts(*counts),
         tables={tag: _counts_by(files, value) for tag, value in counted.items()},
         tags=list(shown),
         changes=changed_files(files.connection, shown),
+        unlisted={
+            state: ChangedFiles(count, [ShownFile(**file) for file in first]) for state, count, first in unlisted
+        },
         groups=attention_groups(files, most_files=_MOST_SHOWN, shown=shown),
     )
 
@@ -176,32 +251,61 @@ def _items_of(identities: Iterable[str]) -> str:
     return f"list_has_any(identities, [{', '.join(map(quoted, sorted(identities)))}])"
 
 
-def _nights(files: ChosenFiles, runs: Iterable[RunRecord]) -> list[tuple[date, Counter[str]]]:
-    """Count the rows of the runs that began on the same day, over all legs of each."""
+def _nights(index: Runs, nights: Sequence[RunRecord], of_files: Mapping[date, DayOfFiles], known: date) -> list[Night]:
+    """Put the runs that began on the same day together; the rows of a pruned one are known by its receipts alone."""
     by_day: dict[date, list[RunRecord]] = {}
-    for run in runs:
+    for run in nights:
         by_day.setdefault(run.plan.run_date, []).append(run)
-    nights = sorted(by_day.items())[-_MOST_NIGHTS:]
-    counts = _rows_by_outcome(files, [run for _, of_day in nights for run in of_day])
-    return [(day, sum((counts[run.plan.run_id] for run in of_day), Counter())) for day, of_day in nights]
+    found = []
+    for day, runs in sorted(by_day.items()):
+        files = of_files.get(day, _NO_FILES)
+        is_pruned = any(run.plan.run_id in index.prunings for run in runs)
+        left = {run.plan.identity: run.remaining for run in reversed(runs)}
+        night = Night(
+            day=day,
+            catalogs=tuple(sorted({run.plan.identity for run in runs})),
+            found=_by_receipts(runs) if is_pruned else files.found,
+            left=sum(left.values()),
+            standing=None if day < known else (files.files, files.accepted),
+        )
+        found.append(night)
+    return found
 
 
-def _rows_by_outcome(files: ChosenFiles, runs: Sequence[RunRecord]) -> dict[str, Counter[str]]:
-    """Count the rows of each run by its receipts, which stay when it is pruned.
+def _open_since(files: ChosenFiles, newest: date) -> OpenSince:
+    [found] = files.connection.execute(_OPEN.format(is_open=IS_OPEN), [newest]).fetchall()
+    return OpenSince(*found)
 
-    A leg that was killed has rows and no receipt: where receipts know of fewer rows than are finished, these are read.
-    """
-    counts: dict[str, Counter[str]] = {}
-    for run in runs:
-        told = counts[run.plan.run_id] = Counter()
-        for leg in run.legs:
-            told.update({outcome: leg.count(outcome) for outcome in OUTCOMES})
-    # A receipt that is missing is the rare case: then the parts of these runs alone are read.
-    untold = [run for run in runs if counts[run.plan.run_id].total() < run.plan.items - run.remaining]
-    found = files.connection.execute(_OUTCOMES, [[run.plan.run_id for run in untold]]).fetchall() if untold else []
-    read: dict[str, Counter[str]] = {}
-    for run_id, outcome, rows in found:
-        read.setdefault(run_id, Counter())[outcome] = rows
-    for run_id, rows_read in read.items():
-        counts[run_id] |= rows_read  # the larger of both: parts may have been pruned since
+
+def _by_receipts(runs: Iterable[RunRecord]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for leg in chain.from_iterable(run.legs for run in runs):
+        counts.update({outcome: leg.count(outcome) for outcome in OUTCOMES})
     return counts
+
+
+def _catalogs(files: ChosenFiles, runs: Sequence[RunRecord]) -> list[CatalogFiles]:
+    """Count the files of each catalog; `runs` are the oldest first."""
+    last = {run.plan.identity: run for run in runs}
+    rows = files.connection.execute(_BY_CATALOG.format(counts=_COUNTS)).fetchall()
+    counted = {identity: (own, FileCounts(*counts)) for identity, own, *counts in rows}
+    found = []
+    for identity, run in last.items():
+        own, counts = counted.get(identity, (0, _NONE))
+        found.append(CatalogFiles(identity, run.plan.catalog, counts, own, run.plan.run_date))
+    return sorted(found, key=lambda catalog: catalog.location)
+
+
+def _retired(results: Results, index: Runs, environment: str) -> list[tuple[str, date]]:
+    """Name the catalogs that count no more, and since when, the last one first."""
+    counting = {run.plan.identity for run in index.counted_first()}
+    found: dict[str, date] = {}
+    for run_id, number in sorted(index.retired.items(), key=itemgetter(1), reverse=True):
+        run = index.run(run_id)
+        if run is None or run.plan.environment != environment or run.plan.identity in counting:
+            continue
+        facts = results.log.entry(number).facts
+        found.setdefault(run.plan.catalog, datetime.fromisoformat(str(facts["retired_at"])).date())
+        if len(found) == _MOST_RETIRED:
+            break
+    return list(found.items())

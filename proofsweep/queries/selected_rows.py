@@ -7,6 +7,7 @@ Those that need attention are put together by what is wrong with them.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from typing import Self
 
 import duckdb
@@ -25,10 +26,12 @@ from proofsweep.store.sql import quoted
 _COLUMNS = """
     item_id, file, state, is_covered, outcome, reason, verdict, detail, http_status, error_code, audio_bytes,
     finished_at, manifest_line, audio, sidecar, audio_sha256, proof_id, uploads_request_id, verify_request_id, run_id,
-    leg, manifest_row, tags
+    leg, manifest_row, tags, moved_to, identities
 """
 _OF_RUN = """
-    SELECT *, coalesce(relative_path, audio) AS file, outcome AS state, outcome <> 'failed' AS is_covered
+    SELECT
+        *, coalesce(relative_path, audio) AS file, outcome AS state, outcome <> 'failed' AS is_covered,
+        NULL::VARCHAR AS moved_to, []::VARCHAR[] AS identities
     FROM verdicts WHERE run_id = {run_id}
 """
 _SILENT = ", ".join(quoted(word) for word, entry in reason_entries().items() if not entry.tells_supplier)
@@ -84,7 +87,8 @@ class SelectedRows:
         if self.plan is not None:
             source, name = _OF_RUN.format(run_id=quoted(self.plan.run_id)), "verdicts"
         with answering(self.results, [self.environment], name, *views) as connection:
-            chosen = f"SELECT {_COLUMNS}, {_IS_TOLD} AS is_told FROM ({source}) WHERE {condition}"
+            columns = f"{_COLUMNS}, {_IS_TOLD} AS is_told, NULL::DATE AS open_since"
+            chosen = f"SELECT {columns} FROM ({source}) WHERE {condition}"
             connection.execute(f"CREATE TEMP TABLE files AS {with_views(name)} {chosen}")
             yield ChosenFiles(connection)
 
@@ -159,7 +163,7 @@ _GROUPS = """
         arg_min(
             struct_pack(
                 file := coalesce(file, ''), audio := audio, item_id := item_id, line := manifest_line,
-                tags := [{shown}]::VARCHAR[]
+                day := open_since, tags := [{shown}]::VARCHAR[]
             ),
             (coalesce(file, ''), item_id), {most}
         )
@@ -178,6 +182,8 @@ class ShownFile:
     tags: Sequence[str | None]  # its values of the tags that are shown, in their order
     line: str | None = None  # the manifest and the line; None in a folder
     cause: str | None = None  # of its change
+    day: date | None = None  # since when it is open, or of the run that changed it, or that had it last
+    moved_to: str | None = None
     outcome: str = ""
     reason: str | None = None
 

@@ -1,6 +1,7 @@
 """The pages of a catalog and of a run: one HTML file each, which needs no network."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -18,10 +19,11 @@ from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, percent_of, printable
 from proofsweep.queries.changes import words_of_cause
-from proofsweep.queries.page_facts import FileCounts, PageFacts
+from proofsweep.queries.night_standing import BEFORE_ALL
+from proofsweep.queries.page_facts import CatalogFiles, FileCounts, Night, PageFacts
 from proofsweep.queries.selected_rows import AttentionGroup, ShownFile
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
-from proofsweep.reports.charts import Chart, bars
+from proofsweep.reports.charts import Chart, bars, lines
 from proofsweep.reports.run import calls_of, ending_of, notes_of
 from proofsweep.store.objects import open_place
 
@@ -29,9 +31,12 @@ _FOLDER = Path(__file__).parent
 _BEGINNING = b"<!doctype html>"
 _LONGEST_NAME, _LONGEST_VALUE = 260, 60  # letters: a name of a file system has 255
 _MOST_VALUES = 100  # of a tag in its table
+_MOST_CATALOGS = 100
+_OLD_DAYS = 30  # a catalog without a night for longer may be over
 _TURNED = {  # each change in the words of the page, of one file and of several
     "broken": ("broke", "broke", "Why now"),
     "fixed": ("was mended", "were mended", "What was wrong"),
+    "moved": ("has another name", "have other names", "How it stands"),
     "gone": ("is gone", "are gone", "How it stood"),
     "new": ("is new", "are new", "How it stands"),
 }
@@ -71,11 +76,16 @@ def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: dateti
 
 
 def catalog_page(facts: PageFacts, results_url: str, made_at: datetime) -> str:
+    old = [each for each in facts.catalogs if (made_at.date() - each.last).days > _OLD_DAYS]
     return _page(
         "catalog.html.jinja",
         facts,
         sentence=sentence_of(facts.counts),
-        chart=_trend_of(facts.nights),
+        before=_before(facts.nights),
+        open_since=_open_since(facts),
+        charts=_trend_of(facts.nights),
+        called=_short_names(facts.catalogs),
+        old=old,
         results=results_url,
         made_at=made_at,
     )
@@ -110,7 +120,8 @@ def _kinds_of(groups: Sequence[AttentionGroup]) -> list[Kind]:
 
 def _sentence_of_run(run: RunStatus) -> str:
     rows = "file was" if run.plan.items == 1 else "files were"
-    parts = [f"{run.finished:,} of {run.plan.items:,} {rows} checked in this run: {run.rows('accepted'):,} accepted"]
+    accepted = f"{run.rows('accepted'):,} accepted ({percent_of(run.rows('accepted'), run.finished)} %)"
+    parts = [f"{run.finished:,} of {run.plan.items:,} {rows} checked in this run: {accepted}"]
     if attention := sum(map(run.attention, NEED_ATTENTION)):
         outcomes = filter(run.attention, NEED_ATTENTION)
         found = ", ".join(f"{run.attention(outcome):,} {outcome}" for outcome in outcomes)
@@ -120,27 +131,69 @@ def _sentence_of_run(run: RunStatus) -> str:
 
 
 def sentence_of(counts: FileCounts) -> str:
-    answered = f"{counts.answered:,} of {counted(counts.files, 'file')}"
-    share = percent_of(counts.answered, counts.files)
-    attention = f"{counts.need_attention:,} {'needs' if counts.need_attention == 1 else 'need'} attention"
+    accepted = f"{counts.accepted:,} of {counted(counts.files, 'file')}"
+    share = percent_of(counts.accepted, counts.files)
     parts = [
-        f"{answered} ({share} %) {'has' if counts.answered == 1 else 'have'} an answer",
-        f"{counts.accepted:,} accepted, {attention}",
+        f"{accepted} ({share} %) {'is' if counts.accepted == 1 else 'are'} accepted",
+        f"{counts.need_attention:,} {'needs' if counts.need_attention == 1 else 'need'} attention",
     ]
     parts += [f"{counts.not_sent:,} not sent yet"] if counts.not_sent else []
-    parts += [f"{counts.gone:,} {'is' if counts.gone == 1 else 'are'} gone"] if counts.gone else []
     return "; ".join(parts) + "."
 
 
-def _trend_of(nights: Sequence[tuple[date, Mapping[str, int]]]) -> Chart | None:
-    if len(nights) < 2:  # noqa: PLR2004 - of a single night there is no trend
-        return None
-    names = [f"{day.day} {day:%b}" for day, _ in nights]
-    counts = {outcome: [rows[outcome] for _, rows in nights] for outcome in OUTCOMES}
-    last = ", ".join(f"{values[-1]:,} {outcome}" for outcome, values in counts.items())
-    title = "Files checked in each night"
-    spoken = f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}."
-    return bars(title, names, counts, spoken)
+def _before(nights: Sequence[Night]) -> str:
+    """Say how the files stood before the newest night; empty if that is not known."""
+    if len(nights) < 2 or nights[-2].standing is None:  # noqa: PLR2004 - there is one before
+        return ""
+    files, accepted = nights[-2].standing
+    share = percent_of(accepted, files)
+    return f"After the night before, of {_day_of(nights[-2].day)}: {accepted:,} of {files:,} ({share} %) accepted."
+
+
+def _open_since(facts: PageFacts) -> str:
+    """Say how long the files are open that need attention."""
+    found = facts.open_since
+    if found.oldest is None:
+        return ""
+    newly, older = found.newly, found.known - found.newly
+    new = f"{newly:,} {'is' if newly == 1 else 'are'} open since the newest night, {older:,} for longer"
+    oldest = _since(found.oldest, facts.nights[0].day)
+    return new + (f": the oldest {oldest if oldest.startswith('before') else f'since {oldest}'}." if older else ".")
+
+
+def _since(day: date | None, first: date) -> str:
+    """Write since when a file is open; before the first night that is looked at, the day is not known."""
+    if day is None:
+        return "\N{EN DASH}"
+    return f"before {_day_of(first)}" if day == BEFORE_ALL else _day_of(day)
+
+
+def _short_names(catalogs: Sequence[CatalogFiles]) -> dict[str, str]:
+    """Name each catalog by the end of its location, or by all of it if another one has this end."""
+    ends = Counter(each.location.rstrip("/").rpartition("/")[2] for each in catalogs)
+    named = {}
+    for each in catalogs:
+        end = each.location.rstrip("/").rpartition("/")[2]
+        named[each.identity] = end if ends[end] == 1 else each.location
+    return named
+
+
+def _trend_of(nights: Sequence[Night]) -> list[Chart]:
+    """Draw how the files stood after each night, since the first one of which that is known."""
+    known = [(night.day, *night.standing) for night in nights if night.standing is not None]
+    if len(known) < 2:  # noqa: PLR2004 - of a single night there is no trend
+        return []
+    days, files, accepted = zip(*known, strict=True)
+    shares = [float(percent_of(some, of)) for of, some in zip(files, accepted, strict=True)]
+    when = f"after each of {len(days)} nights from {_day_of(days[0])} to {_day_of(days[-1])}"
+    share = f"Accepted share {when}: first {shares[0]:g} %, last {shares[-1]:g} %."
+    counts = (
+        f"Files {when}: first {files[0]:,}, {accepted[0]:,} accepted; last {files[-1]:,}, {accepted[-1]:,} accepted."
+    )
+    return [
+        lines("Accepted, in percent of the files", days, {"{:g} %": shares}, share),
+        lines("Files, and the accepted ones", days, {"{:,} files": files, "{:,} accepted": accepted}, counts),
+    ]
 
 
 def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
@@ -154,7 +207,7 @@ def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
         spoken = ", ".join(
             f"{files[place]:,} from {name}" for place, name in zip(axis, names, strict=True) if place in files
         )
-        counts = {"files": [files.get(place, 0) for place in axis]}
+        counts = [files.get(place, 0) for place in axis]
         charts.append(bars(f"Grade {grade}, from", names, counts, f"Grade {grade}, files: {spoken}."))
     return charts
 
@@ -188,10 +241,19 @@ def jinja_environment() -> jinja2.Environment:
         "style": Markup((_FOLDER / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "meaning": MEANING_OF_VALID,
         "most_values": _MOST_VALUES,
+        "most_catalogs": _MOST_CATALOGS,
+        "old_days": _OLD_DAYS,
+        "outcomes": OUTCOMES,
         "turned": _TURNED,
         "version": __version__,
     }
-    made.filters |= {"number": "{:,}".format, "percent": percent_of, "minute": minute_of, "day": _day_of}
+    made.filters |= {
+        "number": "{:,}".format,
+        "percent": percent_of,
+        "minute": minute_of,
+        "day": _day_of,
+        "since": _since,
+    }
     made.filters |= {
         "name": shown_name,
         "short": _short,

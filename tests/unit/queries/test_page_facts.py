@@ -1,14 +1,17 @@
 """The facts of pages: how the catalogs stand and went night by night, and what a run did."""
 
 import os
+from datetime import UTC, date, datetime
 
 import pytest
 
-from proofsweep.queries.page_facts import PageFacts, catalog_facts, run_facts
+from proofsweep.queries.night_standing import BEFORE_ALL
+from proofsweep.queries.page_facts import OpenSince, PageFacts, catalog_facts, run_facts
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
+from ...worlds.core import prune_old
 from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -59,7 +62,7 @@ def test_what_is_gone_and_new_is_named(results: Results) -> None:
 
 
 def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
-    """Passes too. Those of another environment or catalog, and those that asked for files again, are none here."""
+    """Passes too, and each file counts once. Another environment's or catalog's, and what was asked again, are none."""
     for run_id, facts in {
         "20261119T020000Z_000aa": {"catalog_kind": "ingest"},
         "20261120T020000Z_000aa": {"environment": "production"},
@@ -75,26 +78,105 @@ def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
     every = catalog_facts(results, "beta").nights
     own = catalog_facts(results, "beta", "/c/x/../catalog.csv").nights
 
-    assert [(day.day, rows.total()) for day, rows in every] == [(19, 1), (21, 1), (22, 2)]
-    assert [(day.day, rows.total()) for day, rows in own] == [(19, 1), (22, 2)]
+    assert [(night.day.day, night.found.total()) for night in every] == [(19, 1), (21, 1), (22, 1)]
+    assert [(night.day.day, night.found.total()) for night in own] == [(19, 1), (22, 1)]
 
 
 def test_a_night_has_the_rows_of_all_legs_of_its_runs(results: Results) -> None:
-    """One was stopped and resumed twice; of another the first leg was killed, so that it has rows and no receipt."""
-    stopped, killed = (plan_of_run(f"202611{day}T020000Z_000aa", 6) for day in (16, 17))
+    """One was stopped and resumed twice; of another the first leg was killed, so that it has rows and no receipt.
+
+    What the last one did not reach is told apart.
+    """
+    stopped, killed, cut = (plan_of_run(f"202611{day}T020000Z_000aa", 6) for day in (16, 17, 18))
     for leg, items in enumerate(("ab", "c", "def"), start=1):
         rows = [answered(stopped, "abcdef".index(item), item) for item in items]
         end_leg(results, stopped, rows, leg, "stopped" if leg < 3 else "complete")
     end_leg(results, killed, [answered(killed, 0, "a"), answered(killed, 1, "b", "rejected")])
     results.store.delete(f"_runs/{killed.run_id}/legs/001/receipt.json")
     end_leg(results, killed, [answered(killed, row, "abcdef"[row]) for row in range(2, 6)], 2, remaining=0)
+    end_leg(results, cut, [answered(cut, 0, "a", "failed")], ended_by="window")
 
     nights = catalog_facts(results, "beta").nights
 
-    assert [(day.day, +rows) for day, rows in nights] == [
-        (16, {"accepted": 6}),
-        (17, {"accepted": 5, "rejected": 1}),
+    assert [(night.day.day, +night.found, night.left) for night in nights] == [
+        (16, {"accepted": 6}, 0),
+        (17, {"accepted": 5, "rejected": 1}, 0),
+        (18, {"failed": 1}, 5),
     ]
+
+
+def a_month(results: Results) -> None:
+    """Two lists with nights at all distances: some of what is due, a file that is gone, one that is asked for again."""
+    night(results, "20261101T020000Z_000aa", {"a": ACCEPTED, "b": REJECTED, "c": REJECTED, "d": ACCEPTED})
+    night(results, "20261102T020000Z_000aa", {"x": FAILED, "y": ACCEPTED}, catalog="/c/other.csv")
+    night(results, "20261109T020000Z_000aa", {"b": ACCEPTED, "c": FAILED}, listed=["a", "b", "c"], skipped=1)
+    night(results, "20261122T020000Z_000aa", {"a": REJECTED, "b": ACCEPTED}, remains=["c"])
+    again = {"selection": "--only timeout", "skipped": 1, "listed": ["x", "y"]}
+    night(results, "20261123T020000Z_000aa", {"x": ACCEPTED}, catalog="/c/other.csv", **again)  # type: ignore[arg-type]
+
+
+def test_each_night_is_as_it_was_with_all_files_of_all_catalogs(results: Results) -> None:
+    """What no run asked for keeps its answer; what is gone counts until the night that found it gone."""
+    a_month(results)
+
+    nights = catalog_facts(results, "beta").nights
+
+    assert [(night.day.day, night.found.total(), night.standing) for night in nights] == [
+        (1, 4, (4, 2)),
+        (2, 2, (6, 3)),
+        (9, 2, (5, 3)),
+        (22, 2, (5, 2)),
+    ]
+
+
+def test_a_file_is_open_since_no_row_of_it_was_accepted(results: Results) -> None:
+    """Whatever kept it from being accepted since."""
+    a_month(results)
+
+    facts = catalog_facts(results, "beta")
+
+    days = {file.item_id: file.day for group in facts.groups for file in group.files}
+    assert days == {"a": date(2026, 11, 22), "c": date(2026, 11, 1)}
+    assert facts.open_since == OpenSince(oldest=date(2026, 11, 1), newly=1, known=2)
+
+
+def test_what_was_open_before_the_nights_that_are_shown_is_told_from_them(results: Results) -> None:
+    night(results, "20260901T020000Z_000aa", {"a": ACCEPTED, "b": REJECTED})
+    for day in range(1, 32):
+        night(results, f"202610{day:02}T020000Z_000aa", {"c": ACCEPTED}, catalog="/c/other.csv")
+
+    facts = catalog_facts(results, "beta")
+
+    assert [file.day for group in facts.groups for file in group.files] == [BEFORE_ALL]
+    assert [night.standing for night in facts.nights] == [(3, 2)] * 31
+
+
+def test_the_nights_of_pruned_runs_are_known_by_their_receipts_alone(results: Results) -> None:
+    """How files stood then is not known any more; from the next run of the catalog on it is."""
+    for day in (10, 20, 25):
+        night(results, f"202611{day}T020000Z_000aa", {"a": ACCEPTED, "b": REJECTED}, is_noted=True)
+    prune_old(results, 10, datetime(2026, 11, 25, tzinfo=UTC))
+
+    nights = catalog_facts(results, "beta").nights
+
+    assert [(night.day.day, night.found.total(), night.standing) for night in nights] == [
+        (20, 2, (2, 1)),
+        (25, 2, (2, 1)),
+    ]
+
+
+def test_a_catalog_has_its_own_counts_and_a_retired_one_its_name_alone(results: Results) -> None:
+    """So a list that nobody verifies any more is seen, and what only it has."""
+    a_month(results)
+    night(results, "20261103T020000Z_000aa", {"z": REJECTED}, catalog="/c/old.csv")
+    results.log.retire("beta", "/c/old.csv", datetime(2026, 11, 24, tzinfo=UTC))
+
+    facts = catalog_facts(results, "beta")
+
+    told = [(each.location, each.counts.files, each.own, each.counts.gone, each.last.day) for each in facts.catalogs]
+    assert told == [("/c/catalog.csv", 3, 3, 1, 22), ("/c/other.csv", 2, 2, 0, 2)]
+    assert facts.retired == [("/c/old.csv", date(2026, 11, 24))]
+    assert (facts.counts.files, [file.item_id for file in facts.unlisted["gone"].shown]) == (5, ["d"])
 
 
 def test_a_catalog_has_none_of_the_files_of_another_name(results: Results) -> None:

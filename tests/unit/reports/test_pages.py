@@ -15,6 +15,7 @@ from proofsweep.reports.pages import catalog_page, run_page, shown_name, write_p
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
+from ...worlds.ended_nights import ACCEPTED, REJECTED, night
 from ...worlds.reported_store import PLAN, fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -55,10 +56,11 @@ def test_the_answer_stands_on_top_with_what_changed(results: Results) -> None:
     text = page.partition("<main>")[2]
     assert "<title>3 of 6 accepted" in page
     head = page.partition("<main>")[0]
-    assert "<h1>5 of 6 files were checked in this run: 3 accepted; 2 need attention (1 rejected, 1 failed);" in head
+    assert "<h1>5 of 6 files were checked in this run: 3 accepted (60.0 %); 2 need attention (1 rejected," in head
+    assert "· night of 20 Nov 2026 ·" in head
     assert "1 remains.</h1>" in head
     assert "<summary>2 files broke</summary>" in text
-    assert "<td>no answer now</td>" in text
+    assert "the service did not answer in time <small>(no answer now)</small>" in text
     assert '<th scope="row">Acme</th><td data-label="files">1</td><td data-label="accepted">0</td>' in text
     assert "<h3>Verify again; the service did not answer in time</h3>" in text
     assert "1 file: the credential was changed after it was issued <small>(rejected, tampered)</small>." in text
@@ -96,11 +98,13 @@ def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) 
     page = page_of_catalog(five_nights.fill(results), "Supplier", "label")
 
     headings = re.findall(r"<h([123])[^>]*>(.*?)</h\1>", page)
-    assert headings[0] == ("1", "1,150 of 1,200 files (95.8 %) have an answer; 1,099 accepted, 101 need attention.")
+    assert headings[0] == ("1", "1,099 of 1,200 files (91.6 %) are accepted; 101 need attention.")
     assert [text for level, text in headings if level == "2"] == [
-        *("What changed in the last run", "By supplier", "By label", "Needs attention", "Night by night"),
-        "About this page",
+        *("How the files stood after each night", "What changed in the newest night", "Needs attention", "By supplier"),
+        *("By label", "Catalogs", "Night by night", "The words of this page", "About this page"),
     ]
+    assert "as it stands on 2026-11-21 00:00 UTC · newest night 20 Nov 2026" in page
+    assert "After the night before, of 19 Nov 2026: 1,099 of 1,200 (91.6 %) accepted." in page
     assert ("3", "Reject, and ask the supplier for the untouched original delivery") in headings
     assert "the credential in the file cannot be read <small>(rejected, unreadable)</small>" in page
     assert "3 files broke" in page
@@ -108,6 +112,25 @@ def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) 
     assert "Süd &amp; Söhne &lt;Vertrieb&gt;" in page
     assert page.count('<tr><td class="main">') == 101 + 6
     assert len(page.encode()) < 200_000
+    assert {*re.findall(r'href="#([^"]+)"', page)} <= {*re.findall(r'id="([^"]+)"', page)}
+    for count in ("Files: 1,200", "Accepted: 1,099", "Need attention: 101", "Have an answer: 1,150", "Gone: 0"):
+        assert f"<dt>{count}</dt>" in page  # with what it counts
+
+
+def test_what_changed_has_the_newest_night_of_each_catalog_with_its_date(results: Results) -> None:
+    """A list that has no night for a month is told apart, with what only it has; it may be over."""
+    night(results, "20261001T020000Z_000aa", {"x": ACCEPTED}, catalog="/c/old.csv")
+    night(results, "20261119T020000Z_000aa", {"a": ACCEPTED, "b": ACCEPTED})
+    night(results, "20261120T020000Z_000aa", {"a": REJECTED})
+
+    page = page_of_catalog(results)
+
+    assert "What changed in the newest night of each catalog" in page
+    assert '<td class="day">1 Oct 2026</td>' in page
+    assert '<td class="day">20 Nov 2026</td>' in page
+    assert "1 catalog had no night for 30 days: old.csv (1 file in no other catalog)" in page
+    assert "proofsweep stop --retire CATALOG" in page
+    assert "<summary>1 file is gone</summary>" in page
 
 
 @pytest.mark.parametrize(

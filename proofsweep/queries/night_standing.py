@@ -1,0 +1,161 @@
+"""How files stood after each of the last nights, and since when each of them is open.
+
+The rows of a file become two sets of bits: of the turns in which it was accepted, and of those in which it was not. Up
+to a turn, the larger number of both has the newer row. So no row is sorted, and a store of many nights needs the memory
+of its files alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import duckdb
+
+from proofsweep.domain.runs import OUTCOMES
+from proofsweep.queries.selected_rows import IS_OPEN
+from proofsweep.store.runs import RunRecord
+
+BEFORE_ALL = date.min
+"""Since when a file is open that was open before the first of the nights."""
+# A turn is a bit: the first run of a day of each catalog, and the later ones, as far as they are no passes. A file has
+# one row in it, or counts as accepted if any is. All runs before the first night are turn 0; of these, only those
+# count that came since the last one which left nothing out.
+_TURNS = """
+CREATE TEMP TABLE turns AS
+WITH chosen AS (
+    SELECT
+        run_id, identity, created_at::TIMESTAMPTZ::DATE AS day, day < $first AS is_before, is_partial,
+        NOT is_partial AND skipped = 0 AND remaining = 0 AS is_whole
+    FROM store.plans WHERE list_contains($runs::VARCHAR[], run_id)
+),
+counted AS (
+    SELECT
+        *, NOT is_partial AND row_number() OVER (PARTITION BY day, identity ORDER BY run_id) > 1 AS is_again,
+        run_id >= coalesce(max(run_id) FILTER (is_before AND is_whole) OVER (PARTITION BY identity), '') AS is_counted
+    FROM chosen
+)
+SELECT
+    run_id, is_whole OR run_id IN (SELECT run_id FROM store.listings) AS lists_all, day,
+    list_contains($nights::VARCHAR[], run_id) AS is_night,
+    dense_rank() OVER (ORDER BY identity) AS catalog, row_number() OVER (ORDER BY run_id) AS place,
+    CASE WHEN is_before THEN 0 ELSE 63 - dense_rank() OVER (ORDER BY day DESC, is_again DESC) END::INTEGER AS turn,
+    CASE WHEN is_before THEN 0 ELSE 1::UBIGINT << turn END AS bit
+FROM counted WHERE is_counted
+"""
+_HISTORIES = """
+CREATE TEMP TABLE histories AS
+SELECT
+    item, catalog, accepted, rejected & ~accepted AS rejected, failed & ~(accepted | rejected) AS failed,
+    ineligible & ~(accepted | rejected | failed) AS ineligible, (rejected | failed | ineligible) & ~accepted AS open
+FROM (
+    SELECT
+        hash(item_id) AS item, arg_max(catalog, place) AS catalog,
+        arg_max(outcome, place) FILTER (turn = 0) AS before, {bits}
+    FROM store.verdicts
+    JOIN (SELECT filename, turns.* FROM store.verdicts_files JOIN turns USING (run_id)) USING (filename)
+    GROUP BY item
+)
+"""
+_BITS = """
+    bit_or(CASE outcome WHEN '{0}' THEN bit ELSE 0 END) | (before IS NOT DISTINCT FROM '{0}')::UBIGINT AS {0}
+"""
+# A file is gone where a run of its catalog left nothing out and does not have it, or noted that it is gone, until it
+# has a row again. What is listed now is not gone since its last row: another catalog may list it.
+_NIGHTS = """
+WITH noted AS (
+    SELECT hash(item_id) AS item, bit_or(bit) AS bits
+    FROM store.gone JOIN turns USING (run_id) WHERE bit > 0 GROUP BY item
+),
+unlisted AS (
+    SELECT hash(item_id) AS item, true AS is_gone FROM files WHERE state IN ('gone', 'moved')
+),
+whole AS (
+    SELECT catalog, coalesce(bit_or(bit) FILTER (lists_all), 0) AS bits FROM turns GROUP BY catalog
+),
+alike AS (
+    SELECT
+        accepted, rejected, failed, ineligible, open, accepted | open AS seen, coalesce(is_gone, false) AS is_gone,
+        (whole.bits | coalesce(noted.bits, 0)) & ~seen AS unseen, count(*) AS files
+    FROM histories
+    JOIN whole USING (catalog)
+    LEFT JOIN noted USING (item)
+    LEFT JOIN unlisted USING (item)
+    GROUP BY ALL
+),
+nights AS (
+    SELECT
+        day, max(turn) AS turn, (2::UBIGINT << max(turn)) - 1 AS so_far,
+        coalesce(bit_or(bit) FILTER (is_night), 0) AS own
+    FROM turns WHERE turn > 0 GROUP BY day
+),
+judged AS (
+    SELECT
+        *, seen & so_far > 0 AND (unseen & so_far < seen & so_far OR NOT (is_gone OR seen > so_far)) AS is_there,
+        (accepted & so_far) > (open & so_far) AS is_accepted,
+        greatest(accepted & own, rejected & own, failed & own, ineligible & own) AS newest
+    FROM alike, nights
+)
+SELECT
+    day, sum(files) FILTER (is_there), sum(files) FILTER (is_there AND is_accepted),
+    {outcomes}
+FROM judged GROUP BY day
+"""
+_OUTCOME = "sum(files) FILTER (newest > 0 AND newest = {0} & own)"
+_OPEN_SINCE = """
+UPDATE files SET open_since = since.day
+FROM (
+    SELECT item, min(CASE turn WHEN 0 THEN DATE '0001-01-01' ELSE day END) AS day
+    FROM histories SEMI JOIN (FROM files WHERE {is_open}) AS files ON hash(files.item_id) = histories.item
+    JOIN turns ON (open >> turn) % 2 = 1 AND accepted >> turn = 0
+    GROUP BY item
+) AS since
+WHERE hash(files.item_id) = since.item AND {is_open}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfFiles:
+    """How many files there were after the runs of a day and were accepted, and what these runs found of which."""
+
+    files: int
+    accepted: int
+    found: Counter[str]  # files by their last outcome of the day
+
+
+def read_histories(
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[RunRecord], nights: Sequence[RunRecord], first: date
+) -> None:
+    """Make the tables of what became of each file since a first day, and say in `files` since when each is open.
+
+    Of the runs, the nights are those that asked for files for their own sake.
+    """
+    ids = {name: [run.plan.run_id for run in some] for name, some in (("runs", runs), ("nights", nights))}
+    connection.execute(_TURNS, ids | {"first": first})
+    connection.execute(_HISTORIES.format(bits=", ".join(map(_BITS.format, OUTCOMES))))
+    connection.execute(_OPEN_SINCE.format(is_open=IS_OPEN))
+
+
+def days_of_files(connection: duckdb.DuckDBPyConnection) -> Mapping[date, DayOfFiles]:
+    """Return by day how the files stood and what was found, also of files that are gone since."""
+    rows = connection.execute(_NIGHTS.format(outcomes=", ".join(map(_OUTCOME.format, OUTCOMES)))).fetchall()
+    return {day: _day_of(*map(int, (count or 0 for count in counts))) for day, *counts in rows}
+
+
+def _day_of(files: int, accepted: int, *found: int) -> DayOfFiles:
+    return DayOfFiles(files, accepted, Counter(dict(zip(OUTCOMES, found, strict=True))))
+
+
+def known_from(runs: Sequence[RunRecord], pruned: Iterable[str]) -> date:
+    """Return the first day after which it is known how files stood: of a pruned run, from the next one on.
+
+    `runs` are the oldest first.
+    """
+    known, lost, pruned = date.min, set(), frozenset(pruned)
+    for run in runs:
+        if run.plan.identity in lost:
+            known = run.plan.run_date
+        lost.discard(run.plan.identity)
+        if run.plan.run_id in pruned and not run.plan.lists_a_part:  # no pass has the files of another
+            lost.add(run.plan.identity)
+    return runs[-1].plan.run_date if lost else known  # the newest row of each file is never pruned
