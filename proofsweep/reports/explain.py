@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 
 from proofsweep import __version__
 from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
@@ -20,6 +21,7 @@ def lines_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> Iterator[str]:
     yield str(newest["audio"])
     yield f"  item {newest['item_id']}, in {counted(len(verdicts), 'row')}"
     yield f"  newest: {_result_of(newest)}"
+    yield from _open_since(verdicts)
     yield f"  what to do: {_advice_for(newest)}"
     for row in verdicts:
         line = "" if row["manifest_line"] is None else f", {row['manifest_line']}"
@@ -32,6 +34,19 @@ def lines_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> Iterator[str]:
         if row["answered_by_run"] is not None:
             yield f"  The answer is that of the run {row['answered_by_run']}: the file has the same bytes"
         yield from [f"  {_line_of_call(call)}" for call in _calls_for(row, calls)] or ["  no call was made"]
+
+
+def _open_since(verdicts: Sequence[Row]) -> Iterator[str]:
+    """Say since when a file is not accepted; of a single row, its own line says it."""
+    environment = verdicts[0]["environment"]
+    rows = [row for row in verdicts if row["environment"] == environment]
+    still_open = list(takewhile(lambda row: row["outcome"] != "accepted", rows))
+    if not still_open or len(rows) == 1:
+        return
+    first = still_open[-1]["finished_at"]
+    when = minute_of(first) if isinstance(first, datetime) else "its first row"
+    before = "accepted before" if len(still_open) < len(rows) else "never accepted before"
+    yield f"  open since {when}, in {counted(len(still_open), 'row')}; {before}"
 
 
 def words_of_outcome(row: Row) -> str:

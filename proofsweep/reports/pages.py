@@ -30,6 +30,7 @@ from proofsweep.store.objects import open_place
 _FOLDER = Path(__file__).parent
 _BEGINNING = b"<!doctype html>"
 _LONGEST_NAME, _LONGEST_VALUE = 260, 60  # letters: a name of a file system has 255
+_LONGEST_WORD = 15  # letters of a word that is never broken, such as an ISRC
 _MOST_VALUES = 100  # of a tag in its table
 _MOST_CATALOGS = 100
 _OLD_DAYS = 30  # a catalog without a night for longer may be over
@@ -257,6 +258,7 @@ def jinja_environment() -> jinja2.Environment:
     made.filters |= {
         "name": shown_name,
         "short": _short,
+        "has_short_words": lambda value: all(len(word) <= _LONGEST_WORD for word in (value or "").split()),
         "why": lambda outcome, reason: about(reason, outcome).plain,
         "cause": words_of_cause,
     }

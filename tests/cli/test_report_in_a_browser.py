@@ -44,8 +44,7 @@ seen.styles = [...new Set(cells.map(each => getComputedStyle(each).textOverflow)
 EXAMINE = """
 for (const each of document.querySelectorAll("details")) each.open = true;
 const {violations} = await axe.run(document, {resultTypes: ["violations"]});
-const found = violations.filter(each => ["serious", "critical"].includes(each.impact))
-  .map(each => each.id + ": " + each.nodes[0].html.slice(0, 200));
+const found = violations.map(each => each.id + ": " + each.nodes[0].html.slice(0, 200));
 """
 COLLECT = """
 const look = () => {
@@ -139,7 +138,7 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @NEEDS_AXE
 def test_the_pages_hinder_nobody(five: Path) -> None:
-    """No serious finding of axe-core, in light and in dark; on a phone no name is cut."""
+    """No finding of axe-core, in light and in dark; on a phone no name is cut."""
     pages, scripts = pages_of(five), [AXE.read_text("utf-8"), ACT + EXAMINE]
     for is_dark in (False, True):
         for told in visited(pages, scripts, "{found, seen}", is_dark=is_dark):
@@ -150,11 +149,11 @@ def test_the_pages_hinder_nobody(five: Path) -> None:
 
 @NEEDS_CHROMIUM
 def test_a_hundred_files_fit_on_eight_printed_pages(five: Path) -> None:
-    """With trend, suppliers and labels."""
+    """With trend, suppliers and labels, and the lists that are folded on a screen: without these it takes three."""
     page, printed = five / "printed.html", five / "catalog.pdf"
     by = ["--by", "supplier", "--by", "label"]
     assert run(["report", *by, "--file", str(page), "--results", str(five / "results")]) == 0
 
     chromium(page, f"--print-to-pdf={printed}")
 
-    assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 8
+    assert 4 < len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 8

@@ -1,5 +1,7 @@
 """A file or a run is explained from the store alone."""
 
+from datetime import UTC, datetime
+
 from proofsweep import __version__
 from proofsweep.domain.exchanges import CONTRACT_VERSION
 from proofsweep.domain.items import Row
@@ -26,6 +28,7 @@ def test_a_rejected_file_says_what_to_do() -> None:
         "/c/a",
         "  item a, in 2 rows",
         "  newest: rejected · tampered, 2026-11-20 02:59 UTC",
+        "  open since 2026-11-20 02:59 UTC, in 2 rows; never accepted before",
         "  what to do: reject, and ask the supplier for the untouched original delivery",
         "",
         f"run {PLAN.run_id} (beta): rejected · tampered, 2026-11-20 02:59 UTC",
@@ -36,6 +39,17 @@ def test_a_rejected_file_says_what_to_do() -> None:
         "  Because.",
         "  no call was made",
     ]
+
+
+def test_a_file_is_open_since_the_first_row_after_its_last_accepted_one() -> None:
+    """Whatever the rows between say; another environment says nothing of it. An accepted file is not open."""
+    accepted, failed = verdict_of(), verdict_of(outcome="failed", reason="timeout")
+    rejected = verdict_of(outcome="rejected", reason="tampered", finished_at=datetime(2026, 11, 2, tzinfo=UTC))
+
+    lines = list(lines_of([failed, accepted | {"environment": "production"}, rejected, accepted, rejected], []))
+
+    assert lines[3] == "  open since 2026-11-02 00:00 UTC, in 2 rows; accepted before"
+    assert not [line for line in lines_of([accepted, rejected], []) if "open since" in line]
 
 
 def test_an_answer_of_the_same_bytes_is_named() -> None:
