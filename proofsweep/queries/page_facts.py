@@ -6,6 +6,7 @@ DuckDB counts, however many files there are.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import chain
@@ -222,20 +223,23 @@ def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], t
     counted = files.tag_values(tags, [] if tags else [SUPPLIER_TAG])
     shown = counted | files.tag_values(usual=_FILE_TAGS)
     [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
-    unlisted = files.connection.execute(
-        _UNLISTED.format(shown=", ".join(shown.values()), most=_MOST_UNLISTED)
-    ).fetchall()
     return PageFacts(
         environment=environment,
         counts=FileCounts(*counts),
         tables={tag: _counts_by(files, value) for tag, value in counted.items()},
         tags=list(shown),
         changes=changed_files(files.connection, shown),
-        unlisted={
-            state: ChangedFiles(count, [ShownFile(**file) for file in first]) for state, count, first in unlisted
-        },
+        unlisted=_unlisted(files, shown),
         groups=attention_groups(files, most_files=_MOST_SHOWN, shown=shown),
     )
+
+
+def _unlisted(files: ChosenFiles, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
+    query = _UNLISTED.format(shown=", ".join(shown.values()), most=_MOST_UNLISTED)
+    found = {}
+    for state, count, first in files.connection.execute(query).fetchall():
+        found[state] = ChangedFiles(count, [ShownFile(**file) for file in first])
+    return found
 
 
 def _counts_by(files: ChosenFiles, value: str) -> list[tuple[str | None, FileCounts]]:
@@ -260,7 +264,7 @@ def _nights(index: Runs, nights: Sequence[RunRecord], of_files: Mapping[date, Da
     for day, runs in sorted(by_day.items()):
         files = of_files.get(day, _NO_FILES)
         is_pruned = any(run.plan.run_id in index.prunings for run in runs)
-        left = {run.plan.identity: run.remaining for run in reversed(runs)}
+        left = {run.plan.identity: run.remaining for run in runs}  # of its last run
         night = Night(
             day=day,
             catalogs=tuple(sorted({run.plan.identity for run in runs})),
@@ -298,14 +302,15 @@ def _catalogs(files: ChosenFiles, runs: Sequence[RunRecord]) -> list[CatalogFile
 
 def _retired(results: Results, index: Runs, environment: str) -> list[tuple[str, date]]:
     """Name the catalogs that count no more, and since when, the last one first."""
-    counting = {run.plan.identity for run in index.counted_first()}
+    counting = {run.plan.identity for run in index.counted_first() if run.plan.environment == environment}
     found: dict[str, date] = {}
     for run_id, number in sorted(index.retired.items(), key=itemgetter(1), reverse=True):
         run = index.run(run_id)
         if run is None or run.plan.environment != environment or run.plan.identity in counting:
             continue
-        facts = results.log.entry(number).facts
-        found.setdefault(run.plan.catalog, datetime.fromisoformat(str(facts["retired_at"])).date())
-        if len(found) == _MOST_RETIRED:
-            break
+        if run.plan.catalog in found or len(found) == _MOST_RETIRED:
+            continue
+        with suppress(ResultsError, KeyError):  # a damaged entry hinders no page
+            entry = results.log.entry(number)
+            found[run.plan.catalog] = datetime.fromisoformat(str(entry.facts["retired_at"])).date()
     return list(found.items())

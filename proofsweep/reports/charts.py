@@ -67,8 +67,10 @@ class _Axis:
         least = max(highest - lowest, 1) / _TICKS
         power = 10.0 ** floor(log10(least))
         self.step = max(1, next(each * power for each in (1, 2, 5, 10) if each * power >= least * 0.999))
-        self.first = floor(lowest / self.step + 0.001)
-        self.last = max(ceil(highest / self.step - 0.001), self.first + 1)
+        self.first, self.last = floor(lowest / self.step + 0.001), ceil(highest / self.step - 0.001)
+        if self.first == self.last:  # downwards, since no share is above 100 percent; none is below 0
+            self.first = max(self.first - 1, 0)
+            self.last = self.first + 1
 
     def y(self, value: float) -> float:
         share = (value / self.step - self.first) / (self.last - self.first)

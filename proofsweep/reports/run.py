@@ -68,29 +68,21 @@ def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
 
 def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown, with a file of each kind that needs attention; no proof ID and no secret."""
-    attention = [f"{run.attention(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.attention(outcome)]
-    lines = [
-        f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
-        "",
-        f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain"
-        + (f"; {run.plan.skipped:,} more rows of the catalog were not due." if run.plan.skipped else "."),
-        "",
-        *(markdown(note) for note in notes_of(run)),
-        "",
-        *([f"**Needs attention: {', '.join(attention)}.**", ""] if attention else []),
-        "| rows | outcome | what to do | for example |",
-        "|---:|---|---|---|",
-        *map(_row_of, run.groups),
-        "",
-        *([f"All that need attention: `proofsweep rejects {run.plan.run_id}`", ""] if attention else []),
-        f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
-        "",
-        f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
-        "",
-        *([f"Head of the log: `{run.head}`", ""] if run.head else []),
-        markdown(MEANING_OF_VALID),
-    ]
-    return "\n".join(lines) + "\n"
+    found = [f"{run.attention(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.attention(outcome)]
+    rows = f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain"
+    skipped = f"; {run.plan.skipped:,} more rows of the catalog were not due" if run.plan.skipped else ""
+    lines = [f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}", "", f"{rows}{skipped}.", ""]
+    lines += [*map(markdown, notes_of(run)), ""]
+    if found:
+        lines += [f"**Needs attention: {', '.join(found)}.**", ""]
+    lines += ["| rows | outcome | what to do | for example |", "|---:|---|---|---|", *map(_row_of, run.groups), ""]
+    if found:
+        lines += [f"All that need attention: `proofsweep rejects {run.plan.run_id}`", ""]
+    lines += [f"{calls_of(run)}; {run.total('throttled'):,} throttled.", ""]
+    lines += [f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).", ""]
+    if run.head:
+        lines += [f"Head of the log: `{run.head}`", ""]
+    return "\n".join([*lines, markdown(MEANING_OF_VALID)]) + "\n"
 
 
 def _row_of(group: Group) -> str:
@@ -115,11 +107,12 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "results": results_url,
         "head": run.head or None,
         "pruned_at": run.pruned_at,
-        "groups": [
-            {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows", "what_to_do")}
-            | {"example": group.example_to_look_at or None}
-            for group in run.groups
-        ],
+        "groups": list(map(_json_of_group, run.groups)),
         "this_leg": last.counts if last else {},
         "active": [leg.document() for leg in run.active],
     }
+
+
+def _json_of_group(group: Group) -> dict[str, object]:
+    facts = {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows", "what_to_do")}
+    return facts | {"example": group.example_to_look_at or None}

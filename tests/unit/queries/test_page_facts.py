@@ -169,6 +169,7 @@ def test_a_catalog_has_its_own_counts_and_a_retired_one_its_name_alone(results: 
     """So a list that nobody verifies any more is seen, and what only it has."""
     a_month(results)
     night(results, "20261103T020000Z_000aa", {"z": REJECTED}, catalog="/c/old.csv")
+    night(results, "20261104T020000Z_000aa", {"z": REJECTED}, catalog="/c/old.csv", environment="production")
     results.log.retire("beta", "/c/old.csv", datetime(2026, 11, 24, tzinfo=UTC))
 
     facts = catalog_facts(results, "beta")

@@ -39,7 +39,10 @@ def test_days_are_as_far_apart_as_they_are_and_the_first_and_last_are_named() ->
     assert texts(chart.svg)[-5:] == ["1,600 files", "1,500 accepted", "31 Oct", "16 Oct", "1 Oct"]
 
 
-def test_a_line_of_shares_never_has_an_axis_above_all() -> None:
-    ticks = texts(lines("Share", [date(2026, 10, 1), date(2026, 10, 2)], {"{} %": [91.4, 99.9]}, "").svg)[:-3]
+@pytest.mark.parametrize(
+    ("shares", "axis"), [([91.4, 99.9], ["90", "95", "100"]), ([100, 100], ["99", "100"]), ([0, 0], ["0", "1"])]
+)
+def test_an_axis_of_shares_ends_with_all_of_them(shares: list[float], axis: list[str]) -> None:
+    ticks = texts(lines("Share", [date(2026, 10, 1), date(2026, 10, 2)], {"{} %": shares}, "").svg)[:-3]
 
-    assert ticks == ["90", "95", "100"]
+    assert ticks == axis
