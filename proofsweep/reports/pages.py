@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -222,6 +222,11 @@ def shown_name(of: ShownFile) -> tuple[str, str]:
     return folder + slash, name
 
 
+def _name_now(of: ShownFile) -> str:
+    """Return the name that a moved file has now, as that of any other file."""
+    return "".join(shown_name(replace(of, file=of.moved_to or "", audio=of.moved_to)))
+
+
 def _short(value: str | None) -> str:
     line = printable(value or "\N{EN DASH}")
     return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
@@ -257,6 +262,7 @@ def jinja_environment() -> jinja2.Environment:
     }
     made.filters |= {
         "name": shown_name,
+        "name_now": _name_now,
         "short": _short,
         "has_short_words": lambda value: all(len(word) <= _LONGEST_WORD for word in (value or "").split()),
         "why": lambda outcome, reason: about(reason, outcome).plain,

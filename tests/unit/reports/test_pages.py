@@ -11,7 +11,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.page_facts import catalog_facts, run_facts
 from proofsweep.queries.selected_rows import ShownFile
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.pages import catalog_page, run_page, shown_name, write_page
+from proofsweep.reports.pages import catalog_page, jinja_environment, run_page, shown_name, write_page
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
@@ -126,8 +126,8 @@ def test_what_changed_has_the_newest_night_of_each_catalog_with_its_date(results
     page = page_of_catalog(results)
 
     assert "What changed in the newest night of each catalog" in page
-    assert '<td class="day">1 Oct 2026</td>' in page
-    assert '<td class="day">20 Nov 2026</td>' in page
+    assert '<td class="day" data-label="night">1 Oct 2026</td>' in page
+    assert '<td class="day" data-label="night">20 Nov 2026</td>' in page
     assert "1 catalog had no night for 30 days: old.csv (1 file in no other catalog)" in page
     assert "proofsweep stop --retire CATALOG" in page
     assert "<summary>1 file is gone</summary>" in page
@@ -147,4 +147,8 @@ def test_what_changed_has_the_newest_night_of_each_catalog_with_its_date(results
 )
 def test_a_name_is_one_line_without_a_proof_id(file: str, audio: str | None, shown: tuple[str, str]) -> None:
     """Of one that is longer than a file system allows, the end is shown."""
-    assert shown_name(ShownFile(file=file, audio=audio, item_id="item-1", tags=())) == shown
+    shown_file = ShownFile(file=file, audio=audio, item_id="item-1", tags=())
+    assert shown_name(shown_file) == shown
+    if audio is not None:  # a file that has this name now
+        moved = replace(shown_file, file="x.wav", audio="/c/x.wav", moved_to=file)
+        assert jinja_environment().filters["name_now"](moved) == "".join(shown)
