@@ -73,14 +73,23 @@ class CommandRequest:
         """Where text goes: to stderr with `--json`, since stdout holds only the object."""
         return console(to_stderr=self.as_json)
 
-    def answer(self, document: object, lines: Iterable[str | Text | Table]) -> None:
-        """Print one object for a program, or lines and tables for a person."""
+    def answer(self, document: object, lines: Iterable[str | Text | Table | tuple[str, str]]) -> None:
+        """Print one object for a program, or lines and tables for a person.
+
+        A pair is a line and the command at its end, which stays whole on any terminal.
+        """
         if self.as_json:
             print_json(document)
             return
         out = console()
         for line in lines:
-            out.print(line, soft_wrap=not isinstance(line, Table))
+            match line:
+                case Table():
+                    out.print(line)
+                case (words, command):
+                    out.line(words, command=command)
+                case _:
+                    out.line(line)
 
     def command(self, name: str, *arguments: str, **options: str | bool | None) -> str:
         """Write another command for the same results and settings, as a person types it.

@@ -24,7 +24,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.prefect_api import prefect_api
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import report
-from proofsweep_cli.screen import Screen, console
+from proofsweep_cli.screen import BLUE, GREEN, RED, Screen, console
 from proofsweep_sandbox import Sample, launch, write_catalog
 
 _MARK = "# Made by `proofsweep demo`: the next one in this folder replaces it, and the folders beside it.\n"
@@ -115,7 +115,7 @@ def demo(
         anything.command("sandbox", home=str(demo_folder.sandbox), port=str(urlsplit(base_url).port)),
         show.command("verify", str(demo_folder.catalog)),
     ):
-        out.line(f"  {command}", style="cyan")
+        out.line(" ", command=command, style=BLUE)
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 
 
@@ -143,7 +143,7 @@ def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) ->
     right = len(set(found) & set(expected))
     is_right = len(found) == right == len(expected)
     out.print()
-    out.print(f"{right:,} of {len(expected):,} rows as expected", style="bold green" if is_right else "bold red")
+    out.print(f"{right:,} of {len(expected):,} rows as expected", style=f"bold {GREEN if is_right else RED}")
     out.print()
     return is_right
 
@@ -164,7 +164,7 @@ def _show_queries(out: Screen, store: str) -> None:
 def _show(out: Screen, title: str, query: str, result: str) -> None:
     out.print(title, style="bold")
     for line in query.splitlines():
-        out.line(f"  {line}", style="cyan")
+        out.print(f"  {line}", style=BLUE, soft_wrap=True)
     for line in result.rstrip().splitlines():
-        out.line(f"  {line}")
+        out.print(f"  {line}", soft_wrap=True)
     out.print()

@@ -18,7 +18,7 @@ from proofsweep.verify.service import Service
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.prefect_api import PrefectApi, configured_url
-from proofsweep_cli.screen import styled
+from proofsweep_cli.screen import GREEN, RED, styled
 
 _ATTEMPTS = 2  # attempts of a call: a person waits
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
@@ -44,7 +44,7 @@ def doctor(request: CommandRequest) -> int:
     findings = list(_findings(request))
     code = max(finding.code for finding in findings)
     document = {"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]}
-    words = [("failed", "red") if each.code else ("ok", "green") for each in findings]
+    words = [("failed", RED) if each.code else ("ok", GREEN) for each in findings]
     lines = [f"{word:<7}{each.about:<9}{each.said}" for each, (word, _) in zip(findings, words, strict=True)]
     request.answer(document, map(styled, lines, (style for _, style in words)))
     return code

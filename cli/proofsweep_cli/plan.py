@@ -23,6 +23,8 @@ from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_screen import forecast_json, print_forecast
 from proofsweep_cli.screen import (
+    BLUE,
+    PURPLE,
     Screen,
     console,
     print_csv,
@@ -125,10 +127,10 @@ def _print_facts(out: Screen, facts: ListFacts) -> None:
     if facts.hidden_columns:
         hidden.append(f"the columns {_some([printable(name) for name in facts.hidden_columns])}")
     if hidden:
-        out.line(f"  {file}: hidden in the sheet, and read like the others: {', '.join(hidden)}", style="yellow")
+        out.line(f"  {file}: hidden in the sheet, and read like the others: {', '.join(hidden)}", style=PURPLE)
     if facts.other_sheets:
         sheets = _some([printable(name) for name in facts.other_sheets])
-        out.line(f"  {file}: not read are the sheets {sheets}; catalog.sheet names another one", style="yellow")
+        out.line(f"  {file}: not read are the sheets {sheets}; catalog.sheet names another one", style=PURPLE)
 
 
 def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
@@ -136,20 +138,21 @@ def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     beside = request.app.planner.lists_beside(whole)
     if not beside:
         return
-    count = " counts"
+    count = "counts"
     if len(beside) > 1:
-        count = f" and {counted(len(beside) - 1, 'more list')} of these files count"
-    retire = request.command("stop", retire=beside[0])
+        count = f"and {counted(len(beside) - 1, 'more list')} of these files count"
+    out, style = request.out, f"bold {PURPLE}"
+    out.line(f"  {beside[0]} {count} beside this one.", style=style)
     # Under the name that its files have without one, they keep their IDs, and so their answers.
     usual = posixpath.basename(whole.root or "") or whole.name
     setting = f"name = {json.dumps(usual, ensure_ascii=False)} under [catalog]"
-    what_to_do = retire
+    then = ""
     if request.app.settings.catalog.name is None:
-        what_to_do = f"set {setting}, with which its files keep their answers, for all of them; and {retire}"
+        then = f" set {setting}, with which its files keep their answers, for all of them; and"
     elif whole.name != usual:
-        what_to_do = f"{retire}; its files have other IDs under this name and are paid again, but not with {setting}"
-    said = f"  {beside[0]}{count} beside this one. If this is the next one: {what_to_do}"
-    request.out.line(said, style="bold yellow")
+        out.line(f"  Its files have other IDs under this name and are paid again, but not with {setting}.", style=style)
+    retire = request.command("stop", retire=beside[0])
+    out.line(f"  If this is the next one:{then}", command=retire, style=style)
 
 
 def _some(names: list[str]) -> str:
@@ -178,16 +181,16 @@ def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
 
 
 def _print_survey(out: Screen, survey: Survey) -> None:
-    out.print(
+    out.line(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
     for reason, count in survey.reasons.most_common():
-        out.line(f"  {count:,} ineligible · {reason}: {about(reason).remedy}", style="magenta")
+        out.line(f"  {count:,} ineligible · {reason}: {about(reason).remedy}", style=BLUE)
         out.line(f"    {survey.examples[reason]}", style="dim")
     if survey.reasons:
         out.line("  --list names each of these rows, with its line and what to do", style="dim")
     for note in unsent_pairs_note(survey.reasons):
-        out.line(f"  {note}", style="bold yellow")
+        out.line(f"  {note}", style=f"bold {PURPLE}")
 
 
 def _print_unsent(rows: Iterable[UnsentRow], form: options.ListFormat, *, as_json: bool) -> None:
@@ -206,13 +209,13 @@ def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     for row in rows:
         reasons[row.reason] += 1
         out.line(styled(row.file or "(no audio named)", "bold"), f" {row.where}" if row.where else "", sep="")
-        out.line(f"  {row.reason}: {row.detail}", style="magenta")
+        out.line(f"  {row.reason}: {row.detail}", style=BLUE)
         if row.tags:
             out.line(f"  {' · '.join(f'{name} {value}' for name, value in row.tags.items() if value)}", style="dim")
     if not reasons:
-        out.print("Every row will be sent", style="bold")
+        out.line("Every row will be sent", style="bold")
         return
     out.print()
-    out.print(f"{counted(reasons.total(), 'row')} will not be sent. What to do:", style="bold")
+    out.line(f"{counted(reasons.total(), 'row')} will not be sent. What to do:", style="bold")
     for reason, count in reasons.most_common():
         out.line(f"  {count:,} {reason}: {about(reason).remedy}")

@@ -86,8 +86,8 @@ def inventory(request: CommandRequest) -> int:
         found = inventory_proofs(request.app.operations())
     unlisted = "pending, was erased, belongs to another partner, or was issued while the list was read"
     all_of_them = request.command("query", f"FROM proofs WHERE operation_id = '{found.operation_id}'")
-    notes = [f"A proof that is not listed is {unlisted}.", f"all of them: {all_of_them}"]
-    request.answer(found.document(), [styled(found.line, "bold"), *(f"  {note}" for note in notes)])
+    unlisted_line = f"  A proof that is not listed is {unlisted}."
+    request.answer(found.document(), [styled(found.line, "bold"), unlisted_line, ("  all of them:", all_of_them)])
     return ExitCode.REJECTED if found.counts.get("differs") else ExitCode.ACCEPTED
 
 

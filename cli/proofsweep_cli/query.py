@@ -126,4 +126,4 @@ def _print_fields(out: Screen, names: Sequence[str], lines: Sequence[Sequence[st
     for number, line in enumerate(lines, 1):
         out.line(styled(f"row {number}", "bold"))
         for name, cell in zip(names, line, strict=True):
-            out.line(f"{name}{' ' * (width - cell_len(name))}{_GAP}{cell}".rstrip())
+            out.line(f"{name}{' ' * (width - cell_len(name))}{_GAP}{cell}".rstrip(), column=width + len(_GAP))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import typer
-from rich.padding import Padding
 from rich.text import Text
 
 from proofsweep.config.notices import say
@@ -21,9 +20,20 @@ from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_ou
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import By, Catalog, Limit, ListFormat, RunId
-from proofsweep_cli.screen import COLOURS, Screen, console, print_csv, print_json, styled
+from proofsweep_cli.screen import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    PURPLE,
+    RED,
+    Screen,
+    console,
+    print_csv,
+    print_json,
+    styled,
+)
 
-_COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
+_COLOURS = {"broken": RED, "fixed": GREEN, "changed": PURPLE, "new": BLUE, "gone": PURPLE}
 _OF_GROUP = ("value", "outcome", "reason", "rows", "in_words", "what_to_do")
 
 
@@ -53,8 +63,8 @@ def diff(
         if request.as_json:
             print_json(_changes_json(status, found, limit))
         elif form is ListFormat.CSV:
-            for line in _lines_of_remaining(status, request):
-                say(line)
+            for words, command in _lines_of_remaining(status, request):
+                say(f"{words} {command}".rstrip())
             print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
         else:
             _print_changes(request, status, found, limit)
@@ -78,15 +88,15 @@ def rejects(
     selected = SelectedRows.of(app.results, run_id, app.environment)
     with selected.opened(IS_OPEN) as files:
         groups = attention_groups(files, most_files=limit, by=by)
-    remaining: list[str] = []
+    remaining: list[tuple[str, str]] = []
     if run_id is not None:
         remaining += _lines_of_remaining(describe_run(app.results, run_id), request)
     if request.as_json:
         print_json(_group_json(selected, groups))
         return ExitCode.ACCEPTED
     out = console()
-    for line in remaining:
-        out.line(line, style="bold yellow")
+    for words, command in remaining:
+        out.line(words, command=command, style=f"bold {PURPLE}")
     rows = sum(group.rows for group in groups)
     which = "newest answers of all runs" if run_id is None else f"run {run_id}"
     needs = f"{counted(rows, 'file')} {'needs' if rows == 1 else 'need'} attention"
@@ -97,7 +107,7 @@ def rejects(
         out.print()
         runs = [] if run_id is None else [run_id]
         export = request.command("export", *runs, only=",".join(NEED_ATTENTION), by=by)
-        out.line(f"As a list for a spreadsheet: {export}")
+        out.line("As a list for a spreadsheet:", command=export)
     return ExitCode.ACCEPTED
 
 
@@ -110,12 +120,12 @@ def _print_groups(out: Screen, groups: Sequence[AttentionGroup], value: str | No
         out.print()
         kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
         out.line("  ", kind, f": {group.in_words} ({group.reason})", sep="")
-        out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
+        out.line(f"  {group.what_to_do}", column=2, style="italic")
         for each in group.files:
             where = f" ({each.line})" if each.line and each.line != each.file else ""
             out.line(f"    {each.file or '(no audio named)'}{where}")
         if group.rows > len(group.files):
-            out.print(f"    … and {group.rows - len(group.files):,} more")
+            out.line(f"    … and {group.rows - len(group.files):,} more")
 
 
 def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
@@ -137,14 +147,15 @@ def _words_of_change(row: dict[str, str | None]) -> str:
     return " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
 
 
-def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[str]:
-    """Say what a run that did not come to its end cannot tell."""
+def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[tuple[str, str]]:
+    """Say what a run that did not come to its end cannot tell, and the command that goes on with it."""
     if status.remaining:
-        run_id = status.plan.run_id
         rows = f"{status.remaining:,} of {counted(status.plan.items, 'row')} remain ({status.state})"
-        is_open = not (status.is_over or status.active)
-        go_on = f": {request.command('resume', run_id)}" if is_open else ""
-        yield f"{rows}: nothing is known of them yet{go_on}"
+        unknown = f"{rows}: nothing is known of them yet"
+        if status.is_over or status.active:
+            yield unknown, ""
+        else:
+            yield f"{unknown}:", request.command("resume", status.plan.run_id)
 
 
 def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:
@@ -163,8 +174,8 @@ def _print_changes(request: CommandRequest, status: RunStatus, found: RunChanges
     out.line(f"Run {found.run_id} against how each file stood before", style="bold")
     for line in _lines_of_run(status.plan, found.compared_with()):
         out.line(f"  {line}", style="dim")
-    for line in _lines_of_remaining(status, request):
-        out.line(f"  {line}", style="bold yellow")
+    for words, command in _lines_of_remaining(status, request):
+        out.line(f"  {words}", command=command, style=f"bold {PURPLE}")
     counts = {(change, cause): rows for change, cause, rows in found.counts()}
     for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), row["cause"])):
         out.print()
@@ -174,15 +185,15 @@ def _print_changes(request: CommandRequest, status: RunStatus, found: RunChanges
             shown += 1
             out.line(f"    {row['file']}  {_words_of_change(row)}")
         if total > shown:
-            out.print(f"    … and {total - shown:,} more")
+            out.line(f"    … and {total - shown:,} more")
     out.print()
     if status.remaining and not status.finished:
-        out.print("  no row is finished yet")
+        out.line("  no row is finished yet")
     elif status.remaining and not counts:
-        out.print(f"  no change in the {counted(status.finished, 'row')} that are finished")
+        out.line(f"  no change in the {counted(status.finished, 'row')} that are finished")
     elif not counts:
-        out.print("  nothing changed")
-    out.print(f"  {counted(found.as_before(), 'file')} as before")
+        out.line("  nothing changed")
+    out.line(f"  {counted(found.as_before(), 'file')} as before")
 
 
 def _changes_json(status: RunStatus, found: RunChanges, limit: int) -> dict[str, object]:
@@ -244,10 +255,10 @@ def explain(
     return ExitCode.ACCEPTED
 
 
-def _lines_of_items(items: Sequence[Row], request: CommandRequest) -> Iterator[str]:
+def _lines_of_items(items: Sequence[Row], request: CommandRequest) -> Iterator[str | tuple[str, str]]:
     for row in items[:MOST_LISTED]:
         yield f"{words_of_outcome(row)}  {row['file']}"
-        yield f"  {request.command('explain', str(row['item_id']))}"
+        yield " ", request.command("explain", str(row["item_id"]))
 
 
 def _why_not_one(what: str, items: int, url: str) -> str:

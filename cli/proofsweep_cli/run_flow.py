@@ -21,7 +21,7 @@ from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer
 from proofsweep_cli.prefect_api import prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
-from proofsweep_cli.screen import Screen, flush, styled
+from proofsweep_cli.screen import PURPLE, Screen, flush, styled
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _LIVE_SECONDS = 0.25
@@ -140,7 +140,7 @@ def _show_progress(out: Screen, app: App, over: threading.Event) -> None:
     with display(out) as show:
         while not over.wait(_seconds_between(out, app)):
             if (told := app.progress()) is not None:
-                hint = [styled("Ctrl-C again ends at once.", "yellow")] if STOP_ASKED.is_set() else []
+                hint = [styled("Ctrl-C again ends at once.", PURPLE)] if STOP_ASKED.is_set() else []
                 show([*progress_lines(told), *hint], utc_now())
 
 

@@ -17,7 +17,7 @@ from proofsweep.store.heartbeat import LegProgress, OpenLeg
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
-from proofsweep_cli.screen import COLOURS, Screen, print_ignored, print_json, size_text, styled
+from proofsweep_cli.screen import COLOURS, NARROWEST, PURPLE, RED, Screen, print_ignored, print_json, size_text, styled
 
 BINDS = {
     Bind.LANE: "the service's lane",
@@ -104,7 +104,7 @@ def progress_lines(progress: LegProgress) -> list[Text]:
     ]
     texts = [Text(" · ").join(Text.assemble(part) for part in line if part) for line in lines]
     if progress.waiting:
-        texts.append(styled(f"waits: {progress.waiting}", "yellow"))
+        texts.append(styled(f"waits: {progress.waiting}", PURPLE))
     return texts
 
 
@@ -112,13 +112,13 @@ def print_forecast(out: Screen, cost: Forecast, trouble: str = "") -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
     expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
     out.line(f"  calls: {cost.calls:,} keyed (two for each file), {expected}")
-    out.line(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None)
+    out.line(f"  quota: {_quota(cost, trouble)}", style=RED if cost.rows_short else None)
     out.line(f"  end: {_end(cost)}")
     if pace := _pace(cost):
         out.line(f"  pace: {pace}")
     if cost.binds in {Bind.CALLS, Bind.WINDOW}:
         rows = counted(cost.rows_left, "row")
-        out.line(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow")
+        out.line(f"  left over: about {rows}, for `proofsweep resume` later", style=PURPLE)
 
 
 def forecast_json(cost: Forecast) -> dict[str, object]:
@@ -142,14 +142,19 @@ def _end(cost: Forecast) -> str:
         return "at once: nothing is sent"
     measured = counted(cost.measured_rows or 0, "file")
     if cost.seconds_range is not None:
-        span = " to ".join(dict.fromkeys(map(duration_text, cost.seconds_range)))
-        why = "no run of twenty files has measured how fast this key is answered"
+        why = "how fast the service is, is not known yet"
         if cost.measured_rows is not None:
-            why = f"of the {measured} that were measured no call was refused, so the service's lane is not known"
-        return f"in {span}: {why}"
+            why = f"the {measured} that were measured met no limit of the service"
+        return f"{_span(*cost.seconds_range)}; {why}"
     bound = "" if cost.binds in {None, cost.pace_binds} else f", bound by {BINDS[cost.binds]}"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds or 0)}{bound}"
     return f"{when}; measured with {measured}"
+
+
+def _span(shortest: float, longest: float) -> str:
+    if round(shortest) < 1:
+        return f"within {duration_text(max(1.0, longest))}"
+    return f"in {' to '.join(dict.fromkeys(map(duration_text, (shortest, longest))))}"
 
 
 def _pace(cost: Forecast) -> str | None:
@@ -174,17 +179,17 @@ def report(request: CommandRequest, run: RunStatus) -> ExitCode:
 def _print_summary(request: CommandRequest, run: RunStatus) -> None:
     out, run_id = request.out, run.plan.run_id
     out.print()
-    out.print(styled(f"Run {run_id}", "bold"), f"— {ending_of(run)}")
+    out.line(styled(f"Run {run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
     if run.active:
         for line in active_lines(run.progress, run.active):
             out.line("  ", line, sep="")
-        out.line(f"  follow: {request.command('status', run_id, follow=True)}")
-        out.line(f"  stop: {request.command('stop', run_id)}")
+        out.line("  follow:", command=request.command("status", run_id, follow=True))
+        out.line("  stop:", command=request.command("stop", run_id))
         return
     words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
     words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
-    out.print("  ", Text("   ").join(words), sep="")
+    out.line("  ", Text("   ").join(words), sep="")
     out.print()
     if run.groups:
         _print_kinds(out, run)
@@ -195,23 +200,31 @@ def _print_summary(request: CommandRequest, run: RunStatus) -> None:
     )
     print_ignored(out, run.plan.ignored)
     for note in notes_of(run):
-        out.print(f"  {note}", style="yellow")
+        out.line(f"  {note}", style=PURPLE)
     out.line(f"  tables: {request.app.store.url}/{{verdicts,exchanges,runs}}")
     if run.head:
         out.line(f"  head of the log: {run.head}")
     if not run.is_over:
-        out.line(f"  {counted(run.remaining, 'row')} to do: {request.command('resume', run_id)}", style="bold")
+        rows = f"  {counted(run.remaining, 'row')} to do:"
+        out.line(rows, command=request.command("resume", run_id), style="bold")
     elif any(map(run.attention, NEED_ATTENTION)):
-        out.line(f"  all that need attention, with what to do: {request.command('rejects', run_id)}", style="bold")
+        attention = "  all that need attention, with what to do:"
+        out.line(attention, command=request.command("rejects", run_id), style="bold")
 
 
 def _print_kinds(out: Screen, run: RunStatus) -> None:
     """Print the rows by outcome and reason: what to do, and one file of those that need attention."""
     digits = max(len(f"{group.rows:,}") for group in run.groups)
     letters = max(len(group.label) for group in run.groups)
+    beside = digits + letters + 6  # the column of what to do, where it stands beside the kind
+    has_room = not out.is_terminal or out.width - beside >= NARROWEST
     for group in run.groups:
         kind = styled(f"{group.rows:>{digits},}  {group.label:<{letters}}", COLOURS.get(group.outcome, ""))
-        out.line("  ", kind, f"  {group.what_to_do}", sep="")
+        if has_room:
+            out.line("  ", kind, f"  {group.what_to_do}", sep="", column=beside)
+        else:
+            out.line("  ", kind, sep="")
+            out.line(f"  {'':{digits}}  {group.what_to_do}", column=digits + 4)
         if group.example_to_look_at:
             such_as = "" if group.rows == 1 else "such as "
             out.line(f"  {'':{digits}}  {such_as}{group.example_to_look_at}", style="dim")

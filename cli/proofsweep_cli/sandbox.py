@@ -17,7 +17,7 @@ from proofsweep.config.locations import new_file, split_url
 from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.command import quoted
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import console
+from proofsweep_cli.screen import BLUE, console
 from proofsweep_sandbox import Operator, OperatorError, Running, Sample, launch, write_catalog
 from proofsweep_sandbox import Options as SandboxOptions
 
@@ -181,10 +181,11 @@ def _print_addresses(running: Running, key_file: Path) -> None:
     out = console()
     out.line(f"The sandbox serves at {running.base_url}", style="bold")
     out.print("In another terminal, with a WAV of your own:")
-    out.line(f"  proofsweep sandbox issue song.wav --out music --operator {running.operator_url}", style="cyan")
+    issue = f"proofsweep sandbox issue song.wav --out music --operator {running.operator_url}"
+    out.line(" ", command=issue, style=BLUE)
     key = f"PROOFSWEEP_SERVICE__API_KEY_FILE={quoted(str(key_file))}"
     settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} {key}"
-    out.line(f"  {settings} proofsweep verify music", style="cyan")
+    out.line(" ", command=f"{settings} proofsweep verify music", style=BLUE)
     out.print("Ctrl-C ends the sandbox.")
 
 

@@ -4,12 +4,14 @@ import codecs
 import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import IO, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +20,12 @@ from proofsweep.domain.errors import DISK_IS_FULL
 from proofsweep.domain.text import counted, csv_cell, printable, printable_json
 from proofsweep.sources.names import ignored_words
 
-COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
+# Of the 256 colours, which no theme changes, some that a person can read on white and on black alike. A terminal of 16
+# shows the nearest of these: yellow, which vanishes on white, is that of none.
+GREEN, RED, PURPLE, BLUE = (f"color({number})" for number in (28, 160, 163, 31))
+COLOURS = {"accepted": GREEN, "rejected": RED, "failed": PURPLE, "ineligible": BLUE}
+NARROWEST = 30  # columns of text beside something else: in fewer it stands below
+_WORD = re.compile(r"\S+")
 _PLAIN_COLUMNS = 1_000_000  # away from a terminal, where no line is folded
 
 
@@ -31,12 +38,50 @@ class Screen(Console):
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - the options are rich's own
         return super().render_str(printable(text), **options)
 
-    def line(self, *objects: object, style: str | None = None, sep: str = " ") -> None:
-        """Print a line that a terminal wraps, and nobody else."""
-        self.print(*objects, style=style, sep=sep, soft_wrap=True)
+    def line(
+        self,
+        *objects: object,
+        style: str | None = None,
+        sep: str = " ",
+        column: int | None = None,
+        command: str = "",
+    ) -> None:
+        """Print a line, which a terminal wraps between words, and nobody else.
+
+        What follows its first line begins in a `column`, counted from 0, by default two behind the first word. The
+        `command` at its end stays whole, so that it can be copied: if there is no room for it, it has its own line.
+        """
+        text = Text(sep).join(each if isinstance(each, Text) else styled(str(each), "") for each in objects)
+        lines = _wrapped(text, printable(command), self.width, column) if self.is_terminal else [text]
+        if command and not self.is_terminal:
+            lines = [Text(" ").join([text, styled(command, "")])]
+        for line in lines:
+            self.print(line, style=style, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
         _discard(self.file)
+
+
+def _wrapped(text: Text, command: str, width: int, column: int | None) -> list[Text]:
+    """Divide a line between words. A word that is longer than a line stays whole: the terminal goes on with it."""
+    plain = text.plain
+    indent = len(plain) - len(plain.lstrip())
+    if column is None or width - column < NARROWEST:
+        column = indent + 2
+    words = [found.span() for found in _WORD.finditer(plain)]
+    if command:
+        text = Text.assemble(text, " ", command)
+        words.append((len(plain) + 1, len(text)))
+    starts, room = [0], width
+    for start, end in words:
+        is_first = not text.plain[starts[-1] : start].strip()
+        if not is_first and cell_len(text.plain[starts[-1] : end]) > room:
+            starts.append(start)
+            room = width - column
+    first, *others = text.divide(starts[1:])
+    for line in (first, *others):
+        line.rstrip()
+    return [first, *(Text.assemble(" " * column, line) for line in others)]
 
 
 def console(*, to_stderr: bool = False) -> Screen:
@@ -141,14 +186,13 @@ def _discard(stream: IO[str]) -> None:
 def print_ignored(out: Screen, counts: Mapping[str, int]) -> None:
     """Say what a catalog holds besides its rows, and which sidecars are sent that no column names."""
     if others := {cause: count for cause, count in counts.items() if cause != "sidecars_beside"}:
-        out.print(f"  ignored: {ignored_words(others)}")
+        out.line(f"  ignored: {ignored_words(others)}")
     if beside := counts.get("sidecars_beside"):
         lies = "lies beside its audio" if beside == 1 else "lie beside their audio"
-        out.print(
+        out.line(
             f"  the manifest has no sidecar column: {counted(beside, 'sidecar')} {lies}, sent as pairs "
             "(catalog.columns.sidecar = 'none' sends the audio alone)",
-            style="yellow",
-            soft_wrap=True,
+            style=PURPLE,
         )
 
 

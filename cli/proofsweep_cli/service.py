@@ -15,7 +15,7 @@ from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import styled, table
+from proofsweep_cli.screen import GREEN, PURPLE, styled, table
 
 _NOBODY = "Nobody would be told: set alerts.urls_file or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30
@@ -39,7 +39,7 @@ def health(request: CommandRequest) -> int:
     took = f"{call.elapsed_ms:,.0f} ms"
     deployed = "" if found.deployed_at is None else f", deployed {found.deployed_at:%Y-%m-%d %H:%M} UTC"
     lines: list[str | Text | Table] = [
-        styled(f"{app.settings.service.base_url}: {state}", "green" if found.ok else "yellow"),
+        styled(f"{app.settings.service.base_url}: {state}", GREEN if found.ok else PURPLE),
         f"  version {found.version or 'unknown'}, commit {found.commit or 'unknown'}{deployed}; {took}",
         f"  request ID: {call.request_id or 'none'}",
     ]
@@ -88,7 +88,7 @@ def monitor(request: CommandRequest) -> int:
     found = {"probes": batch.probes, "usage": batch.usage} | _document_of(delivery)
     line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {batch.line()}"
     lines = [styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold]
-    request.answer(found, [styled(line, "yellow" if troubles else "green"), *lines])
+    request.answer(found, [styled(line, PURPLE if troubles else GREEN), *lines])
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
     return max([_end_of(delivery), *codes])
 

@@ -1,5 +1,6 @@
 """`proofsweep status` and `proofsweep stop`: how all stands, or a run; and a run's end."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -103,7 +104,7 @@ def stop(
         stopped = replace(stopped, run=describe_run(store, run_id), has_ended=True)
     facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
     document = json_of(stopped.run, store.store.url) | {"stop": facts}
-    request.answer(document, [_sentence(stopped, request)])
+    request.answer(document, _lines_of_stop(stopped, request))
     return ExitCode.ACCEPTED if stopped.has_ended or stopped.is_silent else ExitCode.ACTIVE
 
 
@@ -155,7 +156,7 @@ def _show_store(store: Results, *, as_json: bool) -> None:
     out.print()
     for quota in found.quotas:
         of = f" of {quota.environment}" if len(found.quotas) > 1 else ""
-        out.print(f"quota{of}: {_quota(quota, found.at)}")
+        out.line(f"quota{of}: {_quota(quota, found.at)}")
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:
@@ -185,21 +186,21 @@ def _quota(quota: "QuotaStatus", now: datetime) -> str:
     return f"{left}; it {'has reset since, at' if reset <= now else 'resets'} {minute_of(reset)}"
 
 
-def _sentence(stopped: StopReport, request: CommandRequest) -> str:
+def _lines_of_stop(stopped: StopReport, request: CommandRequest) -> Iterator[str | tuple[str, str]]:
     run, legs = stopped.run, stopped.legs
     run_id = run.plan.run_id
-    rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain"
+    rest = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain:"
     resume = request.command("resume", run_id)
-    rest = "" if run.is_over else f" {rows}: {resume}"
     if not legs and run.open_legs:
-        return f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept: {resume}"
-    if not legs:
-        return f"Nothing to stop: no process works on run {run_id} ({run.state}).{rest}"
-    if stopped.has_ended:
-        ended = " and ".join(str(leg.leg) for leg in legs)
-        return f"Run {run_id}: leg {ended} has ended ({run.state}).{rest}"
-    if stopped.is_silent:
-        give_up = request.command("stop", run_id, for_good=True)
-        return f"Run {run_id}: {where_line(legs[0])}, as if it were dead. Go on: {resume}. Or give it up: {give_up}"
-    follow = request.command("status", run_id, follow=True)
-    return f"Run {run_id}: {where_line(legs[0])}; it was asked to stop. See: {follow}"
+        yield f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept:", resume
+    elif not legs or stopped.has_ended:
+        said = f"Nothing to stop: no process works on run {run_id} ({run.state})."
+        if legs:
+            said = f"Run {run_id}: leg {' and '.join(str(leg.leg) for leg in legs)} has ended ({run.state})."
+        yield said if run.is_over else (f"{said} {rest}", resume)
+    elif stopped.is_silent:
+        yield f"Run {run_id}: {where_line(legs[0])}, as if it were dead. Go on:", resume
+        yield "Or give it up:", request.command("stop", run_id, for_good=True)
+    else:
+        follow = request.command("status", run_id, follow=True)
+        yield f"Run {run_id}: {where_line(legs[0])}; it was asked to stop. See:", follow

@@ -16,7 +16,7 @@ from proofsweep.domain.text import counted, printable
 from proofsweep.store.parts import Pruning, Results
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import size_text, styled
+from proofsweep_cli.screen import PURPLE, RED, size_text, styled
 
 _SHOWN = 20
 _ALL = "all"
@@ -53,7 +53,7 @@ def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
     yield f"{url}: {', '.join(counts)}, {counted(done.rows, 'row')} of verdicts"
     if done.parts_pruned:
         yield f"  {counted(done.parts_pruned, 'part')} pruned, as their receipts say"
-    for word, style, found in (("note", "yellow", done.notes), ("wrong", "bold red", done.wrong)):
+    for word, style, found in (("note", PURPLE, done.notes), ("wrong", f"bold {RED}", done.wrong)):
         for finding in found[:_SHOWN]:
             yield styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", "")
         if len(found) > _SHOWN:

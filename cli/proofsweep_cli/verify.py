@@ -22,6 +22,7 @@ from proofsweep_cli.plan import print_lists_beside
 from proofsweep_cli.prefect_api import prefect_api
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import print_forecast, report
+from proofsweep_cli.screen import PURPLE
 
 
 @with_request()
@@ -80,7 +81,7 @@ def verify(
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
         request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
         for note in unsent_pairs_note(plan.reasons):
-            request.out.line(note, style="bold yellow")
+            request.out.line(note, style=f"bold {PURPLE}")
         return plan
 
     runs = app.runs_in_turn(unfinished, planned, bounds)

@@ -8,10 +8,11 @@ from typing import IO
 
 import duckdb
 import pytest
+from rich.color import Color, ColorSystem
 
-from proofsweep_cli import query
+from proofsweep_cli import query, results, screen
 from proofsweep_cli.query import Format
-from proofsweep_cli.screen import console, print_csv, print_json, print_json_array, table
+from proofsweep_cli.screen import Screen, console, print_csv, print_json, print_json_array, table
 
 LONG = "a folder/" * 120
 
@@ -89,3 +90,46 @@ def test_a_pipe_is_never_folded(database: duckdb.DuckDBPyConnection, monkeypatch
     content = stream.buffer
     assert isinstance(content, io.BytesIO)
     assert content.getvalue().decode().count(LONG) == 2
+
+
+SENTENCE = "  7 rejected: ask the supplier for the file as it was issued, with its sidecar"
+COMMAND = "proofsweep resume 20261120T091500Z_8c1f04 --results 'my proofs'"
+
+
+def lines_at(columns: int, *, is_terminal: bool = True, column: int | None = None) -> list[str]:
+    file = io.StringIO()
+    out = Screen(file=file, width=columns, force_terminal=is_terminal, color_system=None)
+    out.line(SENTENCE, command=COMMAND, column=column)
+    return file.getvalue().splitlines()
+
+
+def test_a_terminal_breaks_no_word_and_no_command() -> None:
+    """A command stays whole, however narrow the terminal is: what is copied can be typed."""
+    narrow = lines_at(40)
+
+    assert narrow == [
+        "  7 rejected: ask the supplier for the",
+        "    file as it was issued, with its",
+        "    sidecar",
+        f"    {COMMAND}",
+    ]
+    assert lines_at(80) == [SENTENCE, f"    {COMMAND}"]
+    assert lines_at(60, column=14)[1] == f"{'':14}issued, with its sidecar"
+    assert lines_at(200) == lines_at(40, is_terminal=False) == [f"{SENTENCE} {COMMAND}"]
+
+
+def luminance(name: str) -> float:
+    """As WCAG 2.2 has it, from 0 to 1."""
+    parts = [part / 255 for part in Color.parse(name).get_truecolor()]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("name", sorted({*screen.COLOURS.values(), *results._COLOURS.values()}))
+def test_no_colour_vanishes_on_a_light_or_on_a_dark_ground(name: str) -> None:
+    """WCAG asks for a contrast of 3 for large text; a theme may change the first sixteen colours to any."""
+    contrasts = (1.05 / (luminance(name) + 0.05), (luminance(name) + 0.05) / 0.05)
+
+    assert min(contrasts) > 3.5
+    assert (Color.parse(name).number or 0) > 15
+    assert Color.parse(name).downgrade(ColorSystem.STANDARD).number in {1, 2, 5, 6}  # neither yellow nor dark blue
