@@ -18,7 +18,7 @@ from rich.text import Text
 
 from proofsweep.config.locations import path_here
 from proofsweep.config.notices import say
-from proofsweep.domain.errors import NothingDue, RunMustStop
+from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop
 from proofsweep.domain.items import utf8_text
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import Screen, console, print_json
@@ -177,17 +177,18 @@ class _Waiting(logging.Handler):
 @contextmanager
 def stop_told(app: "App", catalog: str, flow: str = "verify-catalog") -> Iterator[None]:
     """Tell somebody of a stop that no flow can tell: it comes before the leg, and counts as one of this flow."""
-    from proofsweep.alerts.rules import state_of_ending  # noqa: PLC0415 - a light command tells nobody
+    from proofsweep.alerts.rules import state_after_error, title_of_error  # noqa: PLC0415 - a light command tells nobody
 
     try:
         with app.away_is_outage():
             yield
-    except RunMustStop as stop:
-        state = state_of_ending(stop.ended_by)
-        location = stop.catalog or utf8_text(path_here(catalog))
-        end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, is_away=stop.catalog is not None)
-        for line in app.tell(end):
-            say(line)
+    except (RunMustStop, ResultsError) as stop:
+        if isinstance(stop, RunMustStop) or stop.is_outage:
+            location = stop.catalog or utf8_text(path_here(catalog))
+            state, title = state_after_error(stop), title_of_error(stop)
+            end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, title=title)
+            for line in app.tell(end):
+                say(line)
         raise
 
 

@@ -110,7 +110,8 @@ def _finding_about(about: str, check: Callable[[], str]) -> Finding:
     except Exception as error:
         if (known := known_error(error)) is None:
             raise
-        return Finding(about, known.message, code_of_error(known))
+        is_outage = isinstance(known, ResultsError) and known.is_outage
+        return Finding(about, known.message, ExitCode.BREAKER if is_outage else code_of_error(known))
 
 
 def _check_prefect() -> str:

@@ -13,7 +13,7 @@ from proofsweep.config.notices import say
 from proofsweep.domain.text import counted, duration_text, percent_of
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, json_of, notes_of
-from proofsweep.store.heartbeat import LegProgress, OpenLeg
+from proofsweep.store.heartbeat import HEARTBEAT_SECONDS, LegProgress, OpenLeg
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
@@ -28,6 +28,8 @@ BINDS = {
     Bind.WINDOW: "the time window",
 }
 
+
+_LATE_SECONDS = 2 * HEARTBEAT_SECONDS  # without a heartbeat, until the reason is guessed at
 
 Show = Callable[[Sequence[Text], datetime], None]
 """Shows some lines, and the moment of which they tell."""
@@ -63,16 +65,23 @@ def followed(out: Screen, heartbeats: Iterable[RunStatus]) -> bool:
 
 
 def active_lines(told: LegProgress | None, legs: Iterable[OpenLeg]) -> list[Text]:
-    begun = styled("it has just begun: its first heartbeat tells how far it is", "")
+    legs = list(legs)
+    is_late = any(leg.age_seconds > _LATE_SECONDS for leg in legs)
+    words = "no heartbeat has come yet" if is_late else "it has just begun: its first heartbeat tells how far it is"
+    begun = styled(words, "")
     lines = [begun] if told is None else progress_lines(told)
     return [*lines, *(styled(f"leg {leg.leg}: {where_line(leg)}", "") for leg in legs)]
 
 
 def where_line(leg: OpenLeg) -> str:
     age = f"last sign of life {duration_text(leg.age_seconds)} ago"
+    if leg.is_gone:
+        return f"{leg.holder.where} is gone, {age}"
+    # Whoever sees no heartbeat asks why: a full disk or a lost mount of the store silences a process that works.
+    why = ": it cannot write to the results store, or is gone" if leg.age_seconds > _LATE_SECONDS else ""
     if not leg.is_alive:
-        return f"{leg.holder.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
-    return f"{leg.holder.where}, since {leg.holder.taken_at:%Y-%m-%d %H:%M:%S} UTC, {age}"
+        return f"{leg.holder.where} is silent, {age}{why}"
+    return f"{leg.holder.where}, since {leg.holder.taken_at:%Y-%m-%d %H:%M:%S} UTC, {age}{why}"
 
 
 def progress_lines(progress: LegProgress) -> list[Text]:

@@ -126,7 +126,8 @@ def check(
     if (notifier := app.notifier()) is None:
         raise ConfigError(_NOBODY)
     delivery = notifier.notify(*looked.gather())
-    lines = [delivery.line_of(alert) for alert in delivery.hold] or ["Nothing needs a person."]
+    nothing = "Nothing that was looked at needs a person:" if looked.skipped else "Nothing needs a person."
+    lines = [delivery.line_of(alert) for alert in delivery.hold] or [nothing]
     request.answer(_document_of(delivery) | {"skipped": looked.skipped}, [*lines, *looked.skipped])
     return _end_of(delivery)
 

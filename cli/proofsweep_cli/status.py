@@ -18,9 +18,9 @@ from proofsweep.queries.status import (
     legs_of_store,
     only_active_run,
     stop_run,
+    words_on_no_run,
 )
 from proofsweep.reports.run import json_of
-from proofsweep.store.parts import Results
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_screen import active_lines, followed, report, where_line
@@ -55,7 +55,7 @@ def status(
     """
     app = request.app
     if run_id is None and not follow:
-        _show_store(app.results, as_json=request.as_json)
+        _show_store(request)
         return ExitCode.ACCEPTED
     run_id = run_id or only_active_run(app.results, app.environment)
     if run_id is None:
@@ -136,18 +136,19 @@ def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
     return ExitCode.ACTIVE if run.active else code
 
 
-def _show_store(store: Results, *, as_json: bool) -> None:
+def _show_store(request: CommandRequest) -> None:
     from proofsweep.queries.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
+    store = request.app.results
     found, out = store_status(store, datetime.now(UTC)), console()
-    if as_json:
+    if request.as_json:
         print_json(found.document() | {"results": store.store.url})
         return
     if not found.catalogs:
-        out.line(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
+        out.line(words_on_no_run(store))
         return
     for catalog in found.catalogs:
-        _print_catalog(out, catalog)
+        _print_catalog(request, out, catalog)
     for plan, leg in found.active:
         out.print()
         out.line(styled(f"Run {plan.run_id}", "bold"), f"— {plan.catalog}")
@@ -171,12 +172,17 @@ def _print_legs(out: Screen, run: RunStatus) -> None:
         out.line(f"  leg {leg.leg}: {began}{calls}, ended by {leg.ended_by}{lane}{where.get(leg.leg, '')}")
 
 
-def _print_catalog(out: Screen, each: "CatalogStatus") -> None:
+def _print_catalog(request: CommandRequest, out: Screen, each: "CatalogStatus") -> None:
     out.line(styled(each.catalog, "bold"), f"({each.environment})")
+    # Rows of a run that is not over are the number that alerts tell; a second one of files would be taken for it.
+    left_out = {"files", "remaining"} if each.run_remaining else {"files"}
     if each.counts:
-        counts = [f"{count:,} {name}" for name, count in each.counts.items() if count and name != "files"]
+        counts = [f"{count:,} {name}" for name, count in each.counts.items() if count and name not in left_out]
         out.line(f"  {', '.join([counted(each.counts['files'], 'file'), *counts])}")
     out.line(f"  last run: {each.last_run}, {each.ended_by}, {minute_of(each.last_at)}")
+    if each.run_remaining:
+        rows = f"  {each.run_remaining:,} of {counted(each.run_items, 'row')} of it remain:"
+        out.line(rows, command=request.command("resume", each.last_run), style="bold")
 
 
 def _quota(quota: "QuotaStatus", now: datetime) -> str:

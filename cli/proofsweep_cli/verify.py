@@ -11,7 +11,7 @@ from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import counted, printable
-from proofsweep.queries.status import RunStatus, describe_run, newest_run
+from proofsweep.queries.status import RunStatus, describe_run, newest_run, words_on_no_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.attempt import settle_last_legs
@@ -105,8 +105,7 @@ def resume(
         newest = app.run_to_resume()
         run_id = newest.run_id if newest else newest_run(app.results, app.environment)
         if run_id is None:
-            none = f"There is no run in {app.store.url} of the environment {printable(app.environment)}"
-            raise ResultsError(f"{none}; begin one with: proofsweep verify CATALOG")
+            raise ResultsError(words_on_no_run(app.results, f" of the environment {printable(app.environment)}"))
     with request.out.status("checking whether the last leg is active …"):
         settle_last_legs(app.results, app.results.plan(run_id), utc_now)
     if (run := describe_run(app.results, run_id)).is_over:

@@ -8,13 +8,17 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
+from proofsweep.alerts.rules import title_of_error
 from proofsweep.app import App
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.load import load_settings
 from proofsweep.config.locations import path_here
 from proofsweep.config.logs import json_lines
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.items import utf8_text
+from proofsweep.queries.status import run_worked_on_by
+from proofsweep.verify.resume import resumable_since
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
@@ -43,7 +47,7 @@ def ended_flow(
 
 
 def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -> State[Any]:
-    away: str | None = None
+    known: ProofsweepError | None = None
     with app:
         try:
             with app.away_is_outage():
@@ -52,16 +56,26 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
             if (known := known_error(error)) is None:
                 _tell(app, "Failed", f"A mistake of this program: {type(error).__name__}.")
                 raise
-            state, tells_itself, away = state_of_error(known), False, known.catalog
+            state, tells_itself = state_of_error(known), False
         if not tells_itself:
-            _tell(app, str(state.name), str(state.message), away)  # (2)
+            _tell(app, str(state.name), str(state.message), known)  # (2)
         return state
 
 
-def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
+def _tell(app: App, state: str, message: str, error: ProofsweepError | None = None) -> None:
     name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
-    catalog = away or _catalog_of_flow(app)
-    tell_alerts(app, app.alert_facts.end_of_flow(name, state, message, catalog=catalog, is_away=away is not None))
+    title, away = (None, None) if error is None else (title_of_error(error), error.catalog)
+    catalog, run_id = away or _catalog_of_flow(app), _run_of_flow(app)
+    tell_alerts(app, app.alert_facts.end_of_flow(name, state, message, catalog=catalog, run_id=run_id, title=title))
+
+
+def _run_of_flow(app: App) -> str | None:
+    """Return the run that the flow run was given, or of which it began a leg; None if it came to none."""
+    if (given := flow_run.parameters.get("run_id")) is not None:
+        return str(given)
+    with suppress(ProofsweepError):
+        return run_worked_on_by(app.results, str(flow_run.get_id()), resumable_since(utc_now()))
+    return None
 
 
 def _catalog_of_flow(app: App) -> str | None:

@@ -36,10 +36,11 @@ from proofsweep.config.sections import AlertsSettings, CatalogSettings, ServiceS
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES, new_run_id
+from proofsweep.domain.text import counted
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.ingest.rules import Decision
 from proofsweep.operations.rotate import recorded_rotations
-from proofsweep.queries.status import RunStatus
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.reports.run import ending_of
 from proofsweep.store import layout
 from proofsweep.store.objects import json_bytes, sha256_hex
@@ -107,16 +108,29 @@ class AlertFacts:
         return gather
 
     def end_of_flow(
-        self, flow: str, state: str, message: str, *, catalog: str | None = None, is_away: bool = False
+        self,
+        flow: str,
+        state: str,
+        message: str,
+        *,
+        catalog: str | None = None,
+        run_id: str | None = None,
+        title: str | None = None,
     ) -> Gather:
-        """Tell of the end of a flow run that could not work on a catalog or folder, which may be `away`."""
-        title = "the catalog cannot be read" if is_away else None
+        """Tell of the end of a flow run that could not work on a catalog or folder, or not write the end of its run."""
         end = FlowEnd(flow, state, self._here(catalog), [f"It said: {quoted(message)}"], title)
         over: list[str] = []
         if state == COMPLETED:  # only an operation has no run that tells it
             subject = (self.environment, end.subject)
             over = [*over_if_it_works(*subject), *over_without_rows(*subject), *self._works(works=True)]
-        return lambda: (alerts_of_end(end), over)
+        return lambda: (alerts_of_end(end if run_id is None else self._with_run(end, run_id)), over)
+
+    def _with_run(self, end: FlowEnd, run_id: str) -> FlowEnd:
+        """Name the run and its rows, which `status` counts so too; the store may be too ill to be read."""
+        rows = None
+        with suppress(ResultsError):
+            rows = _rows_of(describe_run(self.results, run_id, is_left=True))
+        return replace(end, about=replace(end.about, run_id=run_id, rows=rows))
 
     def end_of_pass(self, watched: str, report: PassReport) -> Gather:
         unmoved = Counter(str(row["detail"]) for row in report.not_moved.values())
@@ -124,7 +138,7 @@ class AlertFacts:
         end = FlowEnd(
             "check-ingest",
             "NotMoved" if unmoved else "Completed",
-            self._here(watched, rows=unmoved.total()),
+            self._here(watched, rows=f"{counted(unmoved.total(), 'file')} not moved"),
             details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
             title=f"verified files that are not moved: {unmoved.total():,}",
         )
@@ -160,20 +174,20 @@ class AlertFacts:
         return identity_of(location, self.catalogs.name)
 
     def end_of_run(self, run: RunStatus) -> FlowEnd:
-        items, remaining, failed = run.plan.items, run.remaining, run.rows("failed")
+        items, failed, rows = run.plan.items, run.rows("failed"), _rows_of(run)
         begun = self.results.log.runs().records[run.plan.run_id].begun
         holder = begun[-1].holder if begun else None
-        but = "" if run.answered else ", and none was answered"
-        some_failed = f"{failed:,} of {items:,} rows failed{but}" if failed else None
+        but = "" if run.answered or run.remaining else ", and none was answered"
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
         kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
-        counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
+        counts = f"{run.finished:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
         state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
         machine = None if holder is None else holder.host
-        about = replace(self._here(run.plan.catalog, remaining or failed), identity=run.plan.identity, machine=machine)
-        details = [f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds)]
-        title = f"{remaining:,} of {items:,} rows remain" if remaining else some_failed
-        return FlowEnd("verify-catalog", state, about, details, title)
+        about = replace(
+            self._here(run.plan.catalog, rows), identity=run.plan.identity, machine=machine, run_id=run.plan.run_id
+        )
+        details = [f"How it ended: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds)]
+        return FlowEnd("verify-catalog", state, about, details, None if rows is None else f"{rows}{but}")
 
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
         """Return what is told of the ends of keys; `key_in_use` is a fingerprint."""
@@ -246,7 +260,7 @@ class AlertFacts:
     def _works(self, *, works: bool) -> list[str]:
         return [cause_of(AlertKind.KEY_REFUSED, self.environment)] if works else []
 
-    def _here(self, catalog: str | None, rows: int | None = None) -> About:
+    def _here(self, catalog: str | None, rows: str | None = None) -> About:
         return About(
             environment=self.environment,
             catalog=catalog,
@@ -255,6 +269,14 @@ class AlertFacts:
             rows=rows,
             results_url=self.results.store.url,
         )
+
+
+def _rows_of(run: RunStatus) -> str | None:
+    """Say how many rows remain, or failed if none does; None if neither."""
+    failed, rows = run.rows("failed"), f"of {counted(run.plan.items, 'row')}"
+    if run.remaining:
+        return f"{run.remaining:,} {rows} remain"
+    return f"{failed:,} {rows} failed" if failed else None
 
 
 def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:

@@ -27,7 +27,7 @@ from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Call, Exchang
 from proofsweep.domain.items import Row, utf8_text
 from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
 from proofsweep.domain.runs import new_run_id
-from proofsweep.domain.text import minute_of
+from proofsweep.domain.text import counted, minute_of
 from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import add_pass
@@ -122,6 +122,9 @@ class Check:
         key_in_use = None
         with suppress(ProofsweepError):  # the call for the usage says it
             key_in_use = self.key_in_use()
+        if damaged := self.facts.results.log.runs().damaged:
+            what = f"{counted(len(damaged), 'object')} of the results store"
+            self.skipped.append(f"{what} cannot be read, and what they say was not looked at: see proofsweep audit")
         of_quota, over = self._of_quota()
         found = [*self.facts.key_alerts(key_in_use), *of_quota]
         for location in named or [None]:

@@ -9,9 +9,10 @@ from pkgutil import get_data
 from types import MappingProxyType
 
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
+from proofsweep.domain.errors import ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Rotation
-from proofsweep.domain.text import counted, minute_of, printable, reset_clause
+from proofsweep.domain.text import minute_of, printable, reset_clause
 
 COMPLETED, FAILED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR))
 ALREADY_ACTIVE = "AlreadyActive"
@@ -32,6 +33,18 @@ def state_of_run(ended_by: str | None, *, is_over: bool, failed: int, answered: 
     if not failed:
         return COMPLETED
     return "SomeFailed" if answered else "AllFailed"
+
+
+def state_after_error(error: ProofsweepError) -> str:
+    """Return the name of the state of a flow run that a known error ended."""
+    match error:
+        case RunIsActive():  # somebody else does this work: nothing failed
+            return ALREADY_ACTIVE
+        case RunMustStop(ended_by=ended_by):
+            return state_of_ending(ended_by)
+        case ResultsError(is_outage=True):
+            return state_of_ending(EndedBy.BREAKER)
+    return FAILED
 
 
 class AlertKind(StrEnum):
@@ -133,18 +146,28 @@ class About:
     catalog: str | None = None  # a catalog or a watched folder, by its location
     identity: str | None = None  # what stands for it in causes, as in the plans of its runs; None for the location
     machine: str | None = None  # that worked on it, or found it
-    rows: int | None = None  # that are at risk
+    run_id: str | None = None
+    rows: str | None = None  # in words, how many of the run's rows remain or failed, as `status` counts them
     results_url: str | None = None
 
     def line(self) -> str:
-        named = {"catalog": self.catalog, "machine": self.machine}
-        parts = [f"{word} {quoted(name)}" for word, name in named.items() if name is not None]
-        parts += [] if self.rows is None else [f"{counted(self.rows, 'row')} at risk"]
-        return f"{', '.join([f'Environment {quoted(self.environment)}', *parts])}."
+        what, where = {"catalog": self.catalog, "run": self.run_id}, {"environment": self.environment}
+        if self.machine is not None:
+            where["machine"] = self.machine
+        rows = "" if self.rows is None else f": {self.rows}"
+        clauses = [f"{_named(what)}{rows}", _named(where)]
+        return " ".join(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses if clause)
+
+
+def _named(names: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{word} {quoted(name)}" for word, name in names.items() if name is not None)
 
 
 def made_alert(kind: AlertKind, about: About, title: str, lines: Sequence[str], *cause: str) -> Alert:
-    """Make a message; `cause` is what distinguishes its cause from others of its kind and environment."""
+    """Make a message; `cause` is what distinguishes its cause from others of its kind and environment.
+
+    What a tired person must know comes first: what happens without them, then what to do, and for what.
+    """
     event = EVENTS[kind]
     where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
     acts = [f"If nobody acts: {event.unattended}", f"To do: {event.advice}"]
@@ -152,7 +175,7 @@ def made_alert(kind: AlertKind, about: About, title: str, lines: Sequence[str], 
         kind=kind,
         cause=cause_of(kind, about.environment, *cause),
         subject=f"proofsweep: {title} ({harmless(about.environment)})",
-        body="\n".join([*lines, about.line(), *acts, *where]),
+        body="\n".join([*acts, about.line(), *lines, *where]),
     )
 
 
@@ -192,8 +215,7 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     kind = ALERTED_STATES.get(end.state)
     if kind is None:
         return []
-    of_what = "" if end.about.catalog is None else f" of {quoted(end.about.catalog)}"
-    lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
+    lines = [f"Flow {quoted(end.flow)} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
     cause: tuple[str, ...] = (end.subject,)
     if end.state in _OF_ROWS:
@@ -206,6 +228,14 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
 
 
 _ROWS = "rows"
+
+
+def title_of_error(error: ProofsweepError) -> str | None:
+    """Say what an error keeps a flow from; None if the kind of its alert says it."""
+    if error.catalog is not None:
+        return "the catalog cannot be read"
+    is_store_away = isinstance(error, ResultsError) and error.is_outage
+    return "the results store cannot be used" if is_store_away else None
 
 
 def over_if_it_works(environment: str, subject: str) -> list[str]:

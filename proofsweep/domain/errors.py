@@ -30,6 +30,8 @@ from proofsweep.domain.text import printable
 # Errors of the system that tell of this machine alone: it has too few open files or ports, or too little memory.
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EADDRNOTAVAIL})
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# Errors of a disk or a mount that may work again without a change of settings or rights.
+DISK_FAILS = DISK_IS_FULL | SHORTAGES | {errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.ETIMEDOUT}
 
 
 class ProofsweepError(Exception):
@@ -83,7 +85,12 @@ class NothingDue(EmptyCatalog):
         self.skipped, self.unmet = skipped, unmet
 
 
-class ResultsError(UsageError): ...
+class ResultsError(UsageError):
+    """A results store cannot be used; `is_outage` if the same works once its disk, mount or server is well again."""
+
+    def __init__(self, message: str, *, is_outage: bool = False) -> None:
+        super().__init__(message)
+        self.is_outage = is_outage
 
 
 class RunIsActive(ProofsweepError): ...

@@ -158,12 +158,17 @@ class RunStatus:
         return sum(leg.seconds for leg in self.legs)
 
 
-def describe_run(results: Results, run_id: str) -> RunStatus:
-    """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
+def describe_run(results: Results, run_id: str, *, is_left: bool = False) -> RunStatus:
+    """Read the status of a run from its parts and receipts; ResultsError if there is no such run.
+
+    If its processes have `left` it without an end, its open legs are over, however fresh their heartbeats are.
+    """
     plan = results.plan(run_id)
     runs = results.log.runs()
     record = runs.run(run_id) or RunRecord(plan=plan)
     legs, opened = _legs_of(results, record)
+    if is_left:
+        opened = tuple(replace(leg, is_gone=True) for leg in opened)
     for leg in opened:
         legs.append(LegRecord(leg=leg.leg) if leg.is_alive else _killed_leg(results, plan, leg.leg))
     legs.sort(key=lambda leg: leg.leg)
@@ -247,7 +252,7 @@ def meant_run(
     plan = next((plan for plan in plans if not plan.lists_a_part), next(iter(plans), None))
     if plan is None:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
-        raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
+        raise ResultsError(words_on_no_run(results, of_it))
     whole = newest_whole(runs.plans(environment, plan.identity))
     notes: list[str] = []
     if plan.has_chosen_rows and whole is not None and whole.run_id != plan.run_id:
@@ -259,11 +264,19 @@ def meant_run(
     return plan, f"The newest run is {plan.run_id}, of {one_line(plan.identity)}; {'; '.join(notes)}."
 
 
+def words_on_no_run(results: Results, of_what: str = "") -> str:
+    """Say that there is no run; where records are damaged nobody begins anew: that would pay for everything again."""
+    none = f"There is no run{of_what} in {results.store.url}"
+    if results.log.runs().damaged:
+        return f"{none} that can be read: restore what is damaged from a backup; see: proofsweep audit"
+    return f"{none}; begin one with: proofsweep verify CATALOG"
+
+
 def environment_in(results: Results, there: Iterable[str], wanted: str | None) -> str:
     """Return the environment that is wanted if it is among those of runs, else the only one; ResultsError otherwise."""
     found = sorted({*there})
     if not found:
-        raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+        raise ResultsError(words_on_no_run(results))
     if wanted in found or len(found) == 1:
         return wanted if wanted in found else found[0]
     raise ResultsError(

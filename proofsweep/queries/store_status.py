@@ -7,7 +7,7 @@ from datetime import datetime
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
-from proofsweep.queries.status import how_it_ended, legs_of_store
+from proofsweep.queries.status import describe_run, how_it_ended, legs_of_store
 from proofsweep.queries.views import with_views
 from proofsweep.store.heartbeat import OpenLeg
 from proofsweep.store.parts import Results
@@ -32,10 +32,13 @@ class CatalogStatus:
     last_run: str  # the newest one that was not superseded
     ended_by: str  # how its last leg ended; `active`, `killed` or `planned only` if it has not
     last_at: datetime
+    run_items: int  # rows of the last run
+    run_remaining: int | None  # those of them without an outcome; None while a process works on it
 
     def document(self) -> dict[str, object]:
         facts = {"environment": self.environment, "catalog": self.catalog, **dict.fromkeys(_COUNTS), **self.counts}
-        return facts | {"last_run": self.last_run, "ended_by": self.ended_by, "last_at": self.last_at}
+        own = ("last_run", "ended_by", "last_at", "run_items", "run_remaining")
+        return facts | {name: getattr(self, name) for name in own}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,8 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
     last = {(run.plan.environment, run.plan.identity): run for run in reversed(runs)}
     counts = _counts_of(results, environments)
     catalogs = [
-        _catalog_of(run, legs.get(run.plan.run_id, []), counts.get(key, {})) for key, run in sorted(last.items())
+        _catalog_of(results, run, legs.get(run.plan.run_id, []), counts.get(key, {}))
+        for key, run in sorted(last.items())
     ]
     quotas = [each for name in environments for each in _quota_of(name, runs, active)]
     return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas)
@@ -92,9 +96,12 @@ def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str,
         return {(name, identity): dict(zip(_COUNTS, counts, strict=True)) for name, identity, *counts in found}
 
 
-def _catalog_of(run: RunRecord, legs: Sequence[OpenLeg], counts: Mapping[str, int]) -> CatalogStatus:
+def _catalog_of(results: Results, run: RunRecord, legs: Sequence[OpenLeg], counts: Mapping[str, int]) -> CatalogStatus:
     ended_by, at = _end_of(run, legs)
-    plan = run.plan
+    plan, remaining = run.plan, None
+    if not any(leg.is_alive for leg in legs):
+        # The receipts say that a run is over. Of any other one the rows themselves are counted, as an alert does.
+        remaining = 0 if run.is_over else describe_run(results, plan.run_id).remaining
     return CatalogStatus(
         environment=plan.environment,
         catalog=plan.catalog,
@@ -102,6 +109,8 @@ def _catalog_of(run: RunRecord, legs: Sequence[OpenLeg], counts: Mapping[str, in
         last_run=plan.run_id,
         ended_by=ended_by,
         last_at=at,
+        run_items=plan.items,
+        run_remaining=remaining,
     )
 
 

@@ -49,7 +49,7 @@ class BoundedCalls:
                 return future.result()
         self._hanging.add(future)
         future.add_done_callback(self._hanging.discard)
-        raise ResultsError(self._complaint)
+        raise ResultsError(self._complaint, is_outage=True)
 
     def _work(self) -> None:
         """Make one call after another, as long as the process lives."""

@@ -185,7 +185,8 @@ class BucketStore:
     def _fail(self, what: str, error: Exception) -> NoReturn:
         failure = failure_of(error)
         sentence = FailureKind.NO_BUCKET if failure.kind is FailureKind.MISSING else failure.sentence
-        raise ResultsError(f"The {self.called} {self.url} cannot be {what}: {sentence}.") from None
+        cannot = f"The {self.called} {self.url} cannot be {what}: {sentence}."
+        raise ResultsError(cannot, is_outage=failure.kind is FailureKind.AWAY) from None
 
 
 class _Marker:

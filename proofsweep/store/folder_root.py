@@ -152,7 +152,7 @@ class FolderRoot:
 
     def _away(self) -> ResultsError:
         what = "is away: another folder, or none, stands in its place. Is it mounted?"
-        return ResultsError(f"The {self._called} {self.path} {what}")
+        return ResultsError(f"The {self._called} {self.path} {what}", is_outage=True)
 
 
 def require_parent(path: Path, called: str) -> None:

@@ -19,7 +19,7 @@ from proofsweep.config.locations import (
     path_of,
 )
 from proofsweep.config.threads import some_at_once
-from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
+from proofsweep.domain.errors import DISK_FAILS, CatalogError, NameTaken, ResultsError
 from proofsweep.store.bounded_calls import BoundedCalls, bounded
 from proofsweep.store.folder_root import FolderRoot, require_parent
 from proofsweep.store.whole_files import (
@@ -285,7 +285,8 @@ class FolderStore:
         try:
             yield
         except OSError as error:
-            raise ResultsError(f"The {self._called} {self.url} cannot be {what} ({error.strerror}).") from error
+            cannot = f"The {self._called} {self.url} cannot be {what} ({error.strerror})."
+            raise ResultsError(cannot, is_outage=error.errno in DISK_FAILS) from error
 
 
 def _read_at(root: int, path: Path) -> bytes | None:

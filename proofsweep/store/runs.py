@@ -252,6 +252,7 @@ class Runs:
 
 
 _RUNS = TypeAdapter(Runs)
+_MOST_DAMAGED_SAID = 3  # lines; proofsweep audit names all
 
 
 class RunLog:
@@ -349,8 +350,11 @@ class RunLog:
         for entry, content in zip(entries, contents, strict=True):
             fold.add(entry, content)
         after = fold.runs(entries[-1])
-        for what in after.damaged[len(runs.damaged) :]:
+        found = after.damaged[len(runs.damaged) :]
+        for what in found[:_MOST_DAMAGED_SAID]:
             say(f"{what} in the results store {self._store.url}, and counts as nothing; see: proofsweep audit")
+        if len(found) > _MOST_DAMAGED_SAID:
+            say(f"{len(found) - _MOST_DAMAGED_SAID:,} more objects of it are missing or cannot be read")
         return after
 
     def _read_if_named(self, name: str | None) -> bytes | None:
@@ -401,7 +405,10 @@ class _Fold:
         try:
             self._add(entry, content)
         except (ValueError, TypeError, KeyError, ResultsError):
-            self._damaged.append(_what_is_wrong(entry, content))
+            # Without its plan nothing of a run is understood: only the plan is damaged, and told, not each of its legs.
+            plan = layout.plan_name(entry.run_id)
+            if not any(what.startswith(plan) for what in self._damaged):
+                self._damaged.append(_what_is_wrong(entry, content))
 
     def _add(self, entry: LogEntry, content: bytes | None) -> None:
         run_id = entry.run_id

@@ -6,16 +6,9 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Cancelled, Completed, Failed
 
-from proofsweep.alerts.rules import (
-    ALREADY_ACTIVE,
-    FAILED,
-    OF_TYPE_CANCELLED,
-    OF_TYPE_COMPLETED,
-    state_of_ending,
-    state_of_run,
-)
+from proofsweep.alerts.rules import OF_TYPE_CANCELLED, OF_TYPE_COMPLETED, state_after_error, state_of_run
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import line_of
@@ -35,9 +28,7 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
 
     It is returned, not raised, because Prefect logs a traceback for what is raised.
     """
-    name = state_of_ending(error.ended_by) if isinstance(error, RunMustStop) else FAILED
-    is_active = isinstance(error, RunIsActive)  # somebody else does this work: nothing failed
-    return _named(ALREADY_ACTIVE if is_active else name, error.message, error)
+    return _named(state_after_error(error), error.message, error)
 
 
 def state_of_pass(report: PassReport, line: str) -> State[Any]:

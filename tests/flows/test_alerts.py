@@ -27,8 +27,7 @@ def test_rows_that_remain_are_told_once_and_again_after_a_whole_run(
     run_ids = sorted({row["run_id"] for row in world.table("runs")})
     assert codes == [6, 6, 0, 6]
     assert hook.titles == ["proofsweep: 8 of 12 rows remain (sandbox)"] * 2
-    assert f"Run `{run_ids[0]}`: " in hook.posts[0][1]["message"]
-    assert "8 rows at risk" in hook.posts[0][1]["message"]
+    assert f"run `{run_ids[0]}`: 8 of 12 rows remain." in hook.posts[0][1]["message"]
     assert "`proofsweep resume`" in hook.posts[0][1]["message"]
     assert f"Tables: `{world.results}`" in hook.posts[0][1]["message"]
     assert f"`{run_ids[-1]}`" in hook.last["message"]

@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import Alert, FlowEnd, over_if_it_works, over_without_failures, over_without_rows
+from proofsweep.alerts.rules import (
+    Alert,
+    FlowEnd,
+    over_if_it_works,
+    over_without_failures,
+    over_without_rows,
+    state_after_error,
+    title_of_error,
+)
 from proofsweep.alerts.send import Memory, name_of
 from proofsweep.config.sections import CatalogSettings
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
@@ -18,6 +27,7 @@ from proofsweep.ingest.one_pass import PassReport
 from proofsweep.ingest.rules import Decision
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
+from proofsweep.store.journal import Journal
 from proofsweep.store.parts import Results
 
 from ...worlds.core import StoredRun
@@ -47,7 +57,7 @@ def last_success(facts: AlertFacts, catalog: str | None = "music") -> datetime |
     """Return when the alert says that the last run ended; nobody waits for the next one here."""
     impatient = facts.settings.model_copy(update={"no_success_hours": 1.0})
     (alert,) = replace(facts, settings=impatient).no_success(catalog)
-    said = alert.body.splitlines()[0].partition("ended: ")[2].removesuffix(" UTC.")
+    said = alert.body.partition("ended: ")[2].partition(" UTC.")[0]
     return datetime.fromisoformat(said).replace(tzinfo=NOW.tzinfo)
 
 
@@ -165,18 +175,20 @@ def ended(facts: AlertFacts, *outcomes: str, items: int, **counts: str) -> tuple
 
 
 def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: AlertFacts, results: Results) -> None:
-    """The message says which run, what its rows are, and where the tables are."""
+    """First what happens without anybody, and what to do; then which run, how its rows stand, and where tables are."""
     _, (alert,) = ended(facts, "accepted", "rejected", items=26, ended_by="quota")
 
-    (began,) = results.log.runs().records[RUN].begun
+    machine = results.log.runs().records[RUN].begun[0].holder.host
     assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
-    assert alert.body.splitlines()[2:] == [
+    assert alert.body.splitlines() == [
+        "If nobody acts: the next run goes on with these rows. Nothing is lost, and nothing is paid twice.",
+        "To do: nothing, if they may wait. To go on now: `proofsweep resume`.",
+        f"Catalog `s3://label/catalog`, run `{RUN}`: 24 of 26 rows remain. Environment `beta`, machine `{machine}`.",
+        "Flow `verify-catalog` ended as QuotaSpent.",
+        "How it ended: stopped: the quota is spent or reserved; resume for the rest.",
         "2 of 26 rows have their outcome:",
         "- 1 `accepted`: accept the credential",
         "- 1 `rejected · tampered`: reject, and ask the supplier for the untouched original delivery",
-        f"Environment `beta`, catalog `s3://label/catalog`, machine `{began.holder.host}`, 24 rows at risk.",
-        "If nobody acts: the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
-        "To do: nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
         f"Tables: `{results.store.url}`",
     ]
     assert alert.cause not in facts.end_of_leg(describe_run(results, RUN))()[1]
@@ -317,13 +329,33 @@ def test_a_pass_ends_what_was_told_of_its_folder(facts: AlertFacts) -> None:
 
 
 def test_a_sunset_header_is_told_at_the_end_of_any_run(facts: AlertFacts) -> None:
-    """Also of a run that is well; no row is at risk."""
+    """Also of a run that is well; none of its rows is counted."""
     ended(facts, "accepted", items=1, sunset="Sat, 31 Jul 2027 00:00:00 GMT")
 
     (sunset,), _ = facts.end_of_leg(describe_run(facts.results, RUN))()
 
     assert sunset.kind == "sunset"
-    assert "at risk" not in sunset.body
+    assert " of 1 row" not in sunset.body
+
+
+def test_a_run_whose_end_nobody_could_write_is_told_with_its_rows(facts: AlertFacts, results: Results) -> None:
+    """As on a full disk: the last heartbeat is fresh, and the rows are those that `status` counts a moment later."""
+    run = StoredRun(results, plan_of_run(RUN, 6, catalog=MUSIC[1]))
+    run.write_plan()
+    run.take()
+    run.beat(finished_before=0, counts={"accepted": 5})
+    journal = Journal(results, RUN, 1, "w")
+    for row in range(2):
+        journal.add(answered(run.plan, row, str(row)), [])
+    journal.flush()
+    error = ResultsError("The results store cannot be written.", is_outage=True)
+    state, title = state_after_error(error), title_of_error(error)
+
+    (alert,), _ = facts.end_of_flow("verify-catalog", state, error.message, catalog=MUSIC[1], run_id=RUN, title=title)()
+
+    assert (alert.kind, alert.subject) == ("outage", "proofsweep: the results store cannot be used (beta)")
+    assert f"Catalog `{MUSIC[1]}`, run `{RUN}`: 4 of 6 rows remain." in alert.body
+    assert alert.body.startswith("If nobody acts: the next run tries again.")
 
 
 def test_files_that_are_not_moved_are_told_with_their_reasons(facts: AlertFacts) -> None:

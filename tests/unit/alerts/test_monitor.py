@@ -99,7 +99,7 @@ def test_a_refused_key_is_an_alert_that_names_no_flow(
     (alert,), _ = check_of(facts, partner).gather()
 
     assert (alert.cause, "Flow" in alert.body) == ("key_refused\tbeta", False)
-    assert alert.body.startswith("A check of the quota said: `The service refused the key (403)")
+    assert "\nA check of the quota said: `The service refused the key (403)" in alert.body
 
 
 def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(facts: AlertFacts, partner: Partner) -> None:

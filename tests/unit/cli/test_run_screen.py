@@ -4,8 +4,6 @@ import io
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pytest
-
 from proofsweep.queries.status import RunStatus
 from proofsweep.store.heartbeat import LegProgress, OpenLeg
 from proofsweep.store.holder import Holder
@@ -49,12 +47,18 @@ def test_a_leg_is_shown_in_a_few_lines() -> None:
     assert text_of(replace(LEG, progress=stopping))[-2] == "waits: stopping, 12 files in flight: The window closed."
 
 
-@pytest.mark.parametrize(("is_gone", "words"), [(True, "is gone"), (False, "is silent")])
-def test_an_old_sign_of_life_says_so(is_gone: bool, words: str) -> None:
-    """Only its own machine knows that a process has ended."""
-    dead = replace(LEG, age_seconds=180.0, is_gone=is_gone)
+def test_an_old_sign_of_life_says_so() -> None:
+    """Only its own machine knows that a process has ended; a full disk silences one that works."""
+    late = replace(LEG, age_seconds=28.0, progress=None)
+    cause = ": it cannot write to the results store, or is gone"
 
-    assert where_line(dead) == f"process 7 on night-1 {words}, last sign of life 3 min 00 s ago"
+    gone, silent = (where_line(replace(LEG, age_seconds=180.0, is_gone=is_gone)) for is_gone in (True, False))
+
+    assert gone == "process 7 on night-1 is gone, last sign of life 3 min 00 s ago"
+    assert silent == f"process 7 on night-1 is silent, last sign of life 3 min 00 s ago{cause}"
+    assert text_of(late)[0] == "no heartbeat has come yet"
+    assert text_of(late)[1].endswith(f"last sign of life 28 s ago{cause}")
+    assert text_of(replace(late, age_seconds=4.0))[0].startswith("it has just begun")
 
 
 def test_a_log_has_a_line_for_each_heartbeat() -> None:
