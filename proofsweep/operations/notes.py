@@ -1,12 +1,13 @@
 """Ask for process notes that are not ready yet (contract, Endpoints 9), once each; a pending one again next time."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 
 from proofsweep.config.threads import some_at_once
-from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import Interpretation
@@ -47,11 +48,23 @@ def refresh_notes(operator: Operator) -> OperationReport:
     if not wanted:
         line = "Every accepted proof has its note, or has none to come."
         return OperationReport(operation_id=None, counts={"wanted": 0}, line=line)
-    with operator.begun(OperationKind.INTERPRETATIONS) as work:
-        states = Counter(some_at_once(wanted, partial(_refreshed, work), CALLS_AT_ONCE))
-    said = said_counts(states, {state: state for state in sorted(states)})
-    line = f"{counted(len(wanted), 'proof')} without a note: {said}"
-    return OperationReport(operation_id=work.operation.run_id, counts={"wanted": len(wanted), **states}, line=line)
+    answers: list[str] = []
+    try:
+        with operator.begun(OperationKind.INTERPRETATIONS) as work:
+            for _ in some_at_once(wanted, partial(_refreshed, work, answers), CALLS_AT_ONCE):
+                continue
+    except RunMustStop as stop:
+        came = f"{len(answers):,} of {counted(len(wanted), 'proof')} were asked for: {_said(answers)}."
+        said = f"{stop.message} {came}"
+        raise RunMustStop(said, ended_by=stop.ended_by, quota_reset=stop.quota_reset) from stop
+    line = f"{counted(len(wanted), 'proof')} without a note: {_said(answers)}"
+    counts = {"wanted": len(wanted), **Counter(answers)}
+    return OperationReport(operation_id=work.operation.run_id, counts=counts, line=line)
+
+
+def _said(answers: Sequence[str]) -> str:
+    states = Counter(answers)
+    return said_counts(states, {state: state for state in sorted(states)})
 
 
 def wanted_notes(results: Results, environment: str, now: datetime) -> list[tuple[str, str]]:
@@ -60,12 +73,12 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[tupl
         return store.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
 
 
-def _refreshed(work: OperationLeg, wanted: tuple[str, str]) -> str:
-    """Ask for one note, and give its status, as its row in the journal has it."""
+def _refreshed(work: OperationLeg, answers: list[str], wanted: tuple[str, str]) -> None:
+    """Ask for one note, and add its status to the `answers`, as its row in the journal has it."""
     (proof_id, item_id), asked_at = wanted, work.service.clock()
     answer, request_id = work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(proof_id))
     if isinstance(answer, CallFailed):
         answer = Interpretation(status="gone" if answer.status == HTTPStatus.NOT_FOUND else "failed")
     row: Row = {"proof_id": proof_id, "item_id": item_id, "asked_at": asked_at, "request_id": request_id}
     work.add(row | answer.model_dump())
-    return answer.status
+    answers.append(answer.status)

@@ -68,6 +68,7 @@ class Rotated:
     rotation: Rotation
     location: str
     was_done: bool = False  # whether an earlier command had finished it; then nothing was asked
+    unwritten: Path | None = None  # the file that was named for the new key, if that is somewhere else
 
     def lines(self) -> Iterator[str]:
         """Yield where the new key is, and when the old one ends; never what they are."""
@@ -78,6 +79,8 @@ class Rotated:
             yield f"{named.capitalize()} is in {self.location}."
         else:
             yield f"Rotated: {named} is tested, and is in {self.location}."
+        if self.unwritten is not None:
+            yield f"Nothing was written to {self.unwritten}: copy the new key there if it is wanted there too."
         about = "about " if rotation.previous_key_expires_at is None else ""
         ends = minute_of(rotation.old_key_ends_at.astimezone(UTC))
         yield f"The old key ends at {about}{ends}. A run at work uses it until it is refused, then the new one."
@@ -100,8 +103,10 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
         raise active[operator.environment]
     made_by = next((each for each in recorded_rotations(results) if each.new_key_fingerprint == fingerprint(key)), None)
     if made_by is not None and now < made_by.old_key_ends_at:
-        where = str(key_store.path) if key_store.current() == key else _place_of(results, made_by.operation_id)
-        return Rotated(made_by, where, was_done=True)
+        if key_store.current() == key:
+            return Rotated(made_by, str(key_store.path), was_done=True)
+        elsewhere = _place_of(results, made_by.operation_id)
+        return Rotated(made_by, elsewhere, was_done=True, unwritten=key_store.path)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
     if (recorded := _row_of(intent, results)) is not None and is_complete(results, intent.operation_id):
@@ -129,7 +134,8 @@ def _done_before(operator: Operator, key_store: KeyStore, rotation: Rotation, in
     for place in (key_store, KeyStore(Path(intent.location))):
         new_key = place.current()
         if new_key is not None and fingerprint(new_key) == rotation.new_key_fingerprint:
-            return Rotated(rotation, str(place.path), was_done=True)
+            unwritten = None if place.path == key_store.path else key_store.path
+            return Rotated(rotation, str(place.path), was_done=True, unwritten=unwritten)
     raise RotationUnfinished(f"Nothing was rotated: {_left_to_do(operator.results, rotation)}")
 
 

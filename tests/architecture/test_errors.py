@@ -15,6 +15,7 @@ FACTS = {
     "skipped": 3,
     "unmet": 2,
     "ended_by": "key_refused",
+    "is_outage": True,
     "quota_reset": datetime(2026, 12, 1, tzinfo=UTC),
 }
 """A value of each fact that a class of errors asks for by name."""

@@ -1,10 +1,13 @@
 """Notes are asked for until they are ready, once each time, and each call has its row."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Bounds
 from proofsweep.operations.notes import refresh_notes, wanted_notes
 from proofsweep.operations.operation import Operator
 from proofsweep.store.parts import Results
@@ -38,6 +41,20 @@ def test_a_pending_note_is_asked_for_again_the_next_time_until_it_is_ready(
         *[("ready", "made by hand", "7", None)] * 2,
     ]
     assert {row["request_id"] for row in rows} == {"id-1", "id-2", "id-3"}
+
+
+def test_a_refresh_that_runs_out_of_calls_says_how_many_notes_came(
+    operator: Operator, service: ScriptedService
+) -> None:
+    """The rest is asked for next time."""
+    plan = plan_of_run("20261120T010000Z_000aa", items=5)
+    end_leg(operator.results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(5)])
+    service.usual[Call.INTERPRETATION] = READY
+
+    with pytest.raises(RunMustStop, match=r"3 of 5 proofs were asked for: 3 ready\.$"):
+        refresh_notes(replace(operator, bounds=Bounds(max_calls=3)))
+
+    assert len(wanted_notes(operator.results, operator.environment, operator.service.clock())) == 2
 
 
 @pytest.mark.parametrize(

@@ -114,14 +114,20 @@ def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(
 
 
 def test_a_repeat_with_another_place_for_the_key_names_the_place_where_it_is(here: Installation) -> None:
-    """Nothing is written into the other one. The old key stays where it is, as one in an environment variable does."""
+    """Nothing is written into the other one, and that is said. The old key stays where it is, as one in a variable."""
     here.new_key_file = here.folder / "next"
 
     here.rotate()
     repeated = here.rotate()
     here.new_key_file = here.folder / "another"
     elsewhere = here.rotate()
+    here.key_file.write_text("pk_new_1\n")
+    in_use = here.rotate()
 
+    unwritten = f"Nothing was written to {here.new_key_file}: copy the new key there if it is wanted there too."
+    assert [unwritten in each.lines() for each in (repeated, elsewhere, in_use)] == [False, True, True]
+    assert in_use.was_done
+    here.key_file.write_text(f"{OLD}\n")
     assert (here.key_file.read_text(), (here.folder / "next").read_text()) == (f"{OLD}\n", "pk_new_1\n")
     assert {(each.was_done, each.location) for each in (repeated, elsewhere)} == {(True, str(here.folder / "next"))}
 
