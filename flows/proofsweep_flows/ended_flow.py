@@ -22,7 +22,7 @@ from proofsweep.verify.resume import resumable_since
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
-from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts
+from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, outlive_worker, tell_alerts
 
 
 def ended_flow(
@@ -34,6 +34,8 @@ def ended_flow(
     (3) end soon if asked to. A known error becomes a state; any other one is told, and raised again. In a deployment,
     events are JSON lines on stderr.
     """
+    if is_deployed():
+        outlive_worker()
     with json_lines(sys.stderr) if is_deployed() else nullcontext():
         try:
             app = App.here(load_settings(config, results), read_block)

@@ -1,5 +1,6 @@
 """What Prefect knows of this process's flow run, and how the flow run tells people and ends."""
 
+import logging
 import os
 import threading
 from contextlib import suppress
@@ -11,6 +12,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import StateType
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
+from prefect.logging.handlers import PrefectConsoleHandler
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
@@ -37,6 +39,16 @@ def is_deployed() -> bool:
 def is_of_worker() -> bool:
     """Whether a worker has started this process for a deployment's run."""
     return "PREFECT__FLOW_RUN_ID" in os.environ
+
+
+def outlive_worker() -> None:
+    """Let log lines of this process go nowhere when its worker is killed, which takes the pipe of its stdout along.
+
+    Prefect's console would end the flow run by SystemExit then: after its work it would be Crashed, and run again.
+    """
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler):
+            handler.console.on_broken_pipe = lambda: None  # type: ignore[method-assign]  # it is meant to be changed
 
 
 def is_cancelled_in_prefect() -> bool:

@@ -232,7 +232,7 @@ def test_a_key_is_not_sent_to_another_service(
         (("report", "nothing"), "There is no run 'nothing'"),
         (("report", "nothing", "--catalog", "music"), "--catalog is of the catalog's page"),
         (("resume", "../results"), "There is no run '../results'"),
-        (("resume", "--results", "nowhere"), "There is no run in"),
+        (("resume", "--results", "nowhere"), "There is no run of the environment sandbox in"),
         (("status", "../results"), "There is no run '../results'"),
         (("status", "--follow"), "there is nothing to follow"),
         (("stop",), "results: there is nothing to stop."),

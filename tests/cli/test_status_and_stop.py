@@ -42,17 +42,19 @@ def test_each_catalog_has_its_counts(proofsweep: Command, finished_run: str, cat
     done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)
 
     assert done.returncode == 0
-    name, counts, ended, other, _, planned_only, _, quota = done.stdout.splitlines()
+    name, counts, ended, other, _, planned_only, remain, _, quota = done.stdout.splitlines()
     assert (name, other) == (f"{catalog} (sandbox)", f"{delivery} (sandbox)")
     assert counts.startswith("  26 files, 26 covered, ")
     assert ended.startswith(f"  last run: {finished_run}, complete, 20")
     assert planned_only.startswith(f"  last run: {planned}, planned only, 20")
+    assert remain == f"  1 of 1 row of it remain: proofsweep resume {planned}"
     assert quota.startswith("quota: ")
     assert " calls left at " in quota
     whole, part = document["catalogs"]
     assert (whole["last_run"], part["last_run"]) == (finished_run, planned)
     assert sum(whole[name] for name in ("accepted", "rejected", "failed", "ineligible")) == whole["files"] == 26
     assert (whole["covered"], whole["remaining"], part["remaining"]) == (26, 0, 1)
+    assert (whole["run_remaining"], part["run_remaining"], part["run_items"]) == (0, 1, 1)
     assert document["quotas"][0]["left"] > 0
 
 
@@ -189,7 +191,7 @@ def test_a_resume_without_a_run_is_of_its_own_environment(
 
     out, err = capsys.readouterr()
     assert codes == (2, 0)
-    assert f"There is no run in {results} of the environment production;" in err
+    assert f"There is no run of the environment production in {results};" in err
     assert "5 of 5 rows remain (planned only): nothing is known of them yet: " in out
 
 

@@ -1,5 +1,9 @@
 """What a flow run tells of its end."""
 
+import logging
+import os
+from contextlib import suppress
+
 import httpx
 import pytest
 
@@ -19,6 +23,26 @@ def test_a_server_that_is_lost_is_no_mistake_of_what_is_shown(
     monkeypatch.setattr(this_flow_run, "create_markdown_artifact", lost)
 
     this_flow_run.show("proofsweep-summary", "# All is well")
+
+
+def test_a_flow_run_whose_worker_was_killed_comes_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log lines go into a pipe that nobody reads any more."""
+    from prefect.logging.handlers import PrefectConsoleHandler  # noqa: PLC0415 - the same
+
+    from proofsweep_tasks.this_flow_run import outlive_worker  # noqa: PLC0415 - Prefect reads its settings on import
+
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    handler = PrefectConsoleHandler(stream=os.fdopen(write_end, "w", buffering=1), styles={})
+    monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
+    line = logging.LogRecord("prefect", logging.INFO, "here", 1, "Finished in state Completed()", None, None)
+
+    outlive_worker()
+    handler.emit(line)
+
+    monkeypatch.undo()
+    with suppress(BrokenPipeError):
+        handler.stream.close()
 
 
 @pytest.mark.parametrize(("variable", "ends"), [("PREFECT__FLOW_RUN_ID", [5.0]), ("SOMETHING", [])])
