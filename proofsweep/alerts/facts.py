@@ -135,13 +135,11 @@ class AlertFacts:
     def end_of_pass(self, watched: str, report: PassReport) -> Gather:
         unmoved = Counter(str(row["detail"]) for row in report.not_moved.values())
         lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
-        end = FlowEnd(
-            "check-ingest",
-            "NotMoved" if unmoved else "Completed",
-            self._here(watched, rows=f"{counted(unmoved.total(), 'file')} not moved"),
-            details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
-            title=f"verified files that are not moved: {unmoved.total():,}",
-        )
+        state = "NotMoved" if unmoved else COMPLETED
+        about = self._here(watched, rows=f"{counted(unmoved.total(), 'file')} not moved")
+        details = [f"They lie in {quoted(watched)} still:", *shortened(lines)]
+        title = f"verified files that are not moved: {unmoved.total():,}"
+        end = FlowEnd("check-ingest", state, about, details, title)
         if report.is_whole and not report.run_ids:
             self.record_idle(watched)
         return lambda: (alerts_of_end(end), self._over_after_pass(end.subject, report) if report.is_whole else [])

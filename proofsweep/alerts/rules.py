@@ -151,15 +151,15 @@ class About:
     results_url: str | None = None
 
     def line(self) -> str:
-        what, where = {"catalog": self.catalog, "run": self.run_id}, {"environment": self.environment}
-        if self.machine is not None:
-            where["machine"] = self.machine
-        rows = "" if self.rows is None else f": {self.rows}"
-        clauses = [f"{_named(what)}{rows}", _named(where)]
-        return " ".join(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses if clause)
+        """Name what it is about, and where that is, in a sentence each."""
+        what = _named(catalog=self.catalog, run=self.run_id)
+        if self.rows is not None:
+            what = f"{what}: {self.rows}"
+        where = _named(environment=self.environment, machine=self.machine)
+        return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (what, where) if sentence)
 
 
-def _named(names: Mapping[str, str | None]) -> str:
+def _named(**names: str | None) -> str:
     return ", ".join(f"{word} {quoted(name)}" for word, name in names.items() if name is not None)
 
 
