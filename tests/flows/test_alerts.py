@@ -98,7 +98,7 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
         for _ in range(2):
             ended_flow(None, world.results_url, lambda _settings, ended=ended: ended)  # type: ignore[misc]  # a lambda
         shutil.rmtree(world.results / "_alerts", ignore_errors=True)  # as if nobody had been told of this state
-    told = [post["message"].splitlines()[0] for _, post in hook.posts]
+    told = [line for _, post in hook.posts for line in post["message"].splitlines() if line.startswith("Flow ")]
     with pytest.raises(ZeroDivisionError):
         ended_flow(None, world.results_url, lambda _settings: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
     unnamed = ended_flow(None, world.results_url, lambda _settings: os.stat("/\0"))  # type: ignore[arg-type,return-value]  # noqa: PTH116
@@ -119,10 +119,10 @@ def test_each_catalog_that_cannot_be_worked_on_is_told(world: SandboxWorld, hook
     ]
 
     assert states == ["Failed"] * 4
-    told = [post["message"].splitlines()[0] for _, post in hook.posts]
-    assert told == [
-        f"Flow `verify-catalog` of `{world.folder}/{name}.csv` ended as Failed." for name in ("first", "second")
-    ]
+    told = [line for _, post in hook.posts for line in post["message"].splitlines() if line.startswith("Flow ")]
+    assert told == ["Flow `verify-catalog` ended as Failed."] * 2
+    for name, (_, post) in zip(("first", "second"), hook.posts, strict=True):
+        assert f"Catalog `{world.folder}/{name}.csv`. Environment `sandbox`" in post["message"]
 
 
 def test_a_night_without_a_due_row_ends_an_outage_if_the_service_works(
@@ -156,7 +156,7 @@ def test_a_night_without_a_due_row_ends_an_outage_if_the_service_works(
     assert codes == [0, 8, 0, 8, 0, 8, 8]
     assert told == [0, 1, 1, 1, 1, 2, 3]
     assert hook.titles == ["proofsweep: the service or the source failed (sandbox)"] * 3
-    assert f"catalog `{catalog}`" in hook.last["message"]
+    assert f"Catalog `{catalog}`" in hook.last["message"]
 
 
 def test_a_catalog_is_checked_by_each_of_its_names(
@@ -220,7 +220,7 @@ def test_a_refused_key_of_an_operation_is_told(
         shutil.rmtree(world.results / "_alerts")  # as if nobody had been told
 
     assert states == ["KeyRefused"] * 2
-    told = [post["message"].splitlines()[0] for _, post in hook.posts]
+    told = [line for _, post in hook.posts for line in post["message"].splitlines() if line.startswith("Flow ")]
     assert told == [f"Flow `run-operation {kind}` ended as KeyRefused." for kind in ("inventory", "notes")]
 
 

@@ -92,8 +92,8 @@ def test_a_share_that_is_away_is_told_once_until_it_was_back(
     assert states[0][1].endswith("; earlier runs found files there: is it mounted?")
     assert "ignored: 0" not in states[0][1]
     assert (told, hook.titles) == (AWAY, AWAY * 2)
-    assert f"catalog `{share}`" in hook.last["message"]
-    assert "To do: if files or a catalog are away, see whether their share is mounted." in hook.last["message"]
+    assert f"Catalog `{share}`" in hook.last["message"]
+    assert "Files, a catalog or results that are away: mount their share." in hook.last["message"]
 
 
 def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: Path, hook: Webhook) -> None:
