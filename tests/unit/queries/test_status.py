@@ -15,7 +15,9 @@ from proofsweep.queries.status import (
     only_active_run,
     run_worked_on_by,
     unfinished_runs,
+    words_on_no_run,
 )
+from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -182,3 +184,19 @@ def test_a_store_without_a_run_of_the_settings_needs_a_choice(results: Results) 
     with pytest.raises(ResultsError, match="holds the environments production, sandbox"):
         meant(results, None)
     assert meant(results, only)[0].run_id == only
+
+
+def test_a_store_of_damaged_plans_is_not_called_empty(
+    results: Results, plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who begins anew there pays for everything again. The plan is named once, not with each of its legs."""
+    assert "begin one with" in words_on_no_run(results)
+    end_leg(results, plan, [answered(plan, 0, "a")])
+    results.store.replace(layout.plan_name(plan.run_id), b"{")
+    capsys.readouterr()
+
+    said = words_on_no_run(Results(results.store))
+
+    assert "restore what is damaged from a backup; see: proofsweep audit" in said
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"proofsweep: {layout.plan_name(plan.run_id)} cannot be read")

@@ -270,3 +270,16 @@ def test_a_bucket_is_asked_once_for_its_marker() -> None:
     for name in "abc":
         again.replace(name, b"")
     assert asked == [MARKER]
+
+
+@pytest.mark.parametrize(
+    ("number", "is_outage"), [(errno.ENOSPC, True), (errno.EIO, True), (errno.ESTALE, True), (errno.EACCES, False)]
+)
+def test_only_what_may_be_well_again_by_itself_is_an_outage(tmp_path: Path, number: int, *, is_outage: bool) -> None:
+    """A full disk and a lost mount are; a right that is missing is a mistake, and the same tomorrow."""
+    store = FolderStore(tmp_path / "results")
+
+    with pytest.raises(ResultsError) as said, store.wrapped_errors("written"):
+        raise OSError(number, os.strerror(number))
+
+    assert said.value.is_outage == is_outage
