@@ -77,7 +77,10 @@ def test_a_run_waits_for_a_store_that_is_unavailable_for_a_time(
 
 
 def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: ForeignWorld, small_disk: Path) -> None:
-    """The run stops with one line and no traceback; when there is space again, each row is there once."""
+    """The run stops with one line and no traceback; when there is space again, each row is there once.
+
+    Until then `doctor` ends as the run did: it is an outage, and no mistake of a setting.
+    """
     filler = small_disk / "filler"
 
     def fill_once(number: int, usual: Answer) -> Answer:
@@ -88,10 +91,11 @@ def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: ForeignWorld, sm
     world.service.changes["verify"] = fill_once
 
     stopped = world.start("verify", world.catalog(*VERDICTS)).wait()
+    looked = world.run("doctor")
     filler.unlink()
     code = world.run("resume")
 
-    assert (stopped, code) == (8, 3)
+    assert (stopped, looked, code) == (8, 8, 3)
     assert "No space left" in world.logs
     assert "proofsweep resume" in world.logs
     assert "Traceback" not in world.logs
