@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import typer
 
 from proofsweep.config.known_errors import known_error
-from proofsweep.config.locations import path_here, resolved_location
 from proofsweep.config.notices import say
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ResultsError, UsageError
@@ -115,20 +114,17 @@ def resume(
 
 
 def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> Plan | None:
-    """Find the run that goes on first; if it was planned with other options, a person must decide."""
+    """Find the run that goes on first; a person must decide if it has rows that the conditions leave out."""
     with request.out.status("looking for an unfinished run …"):
         plan = request.app.run_to_resume(catalog)
-    if plan is None:
-        return None
-    is_elsewhere = len({resolved_location(path_here(each)) for each in (plan.catalog, catalog)}) > 1
-    if is_elsewhere or plan.selection != selection.text:
-        rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
-        go_on, give_up = request.command("resume", plan.run_id), request.command("stop", plan.run_id, for_good=True)
-        raise UsageError(
-            f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). "
-            f"Go on with it: {go_on}. Or give it up: {give_up}"
-        )
-    return plan
+    # Which rows are due is no condition: what an unfinished run has to do is due on every night.
+    if plan is None or plan.selection.endswith(selection.conditions):
+        return plan
+    go_on, give_up = request.command("resume", plan.run_id), request.command("stop", plan.run_id, for_good=True)
+    raise UsageError(
+        f"Run {plan.run_id} of this catalog is unfinished, and takes rows that {selection.conditions} leaves out "
+        f"({plan.selection or 'all rows'}). Go on with it: {go_on}. Or give it up: {give_up}"
+    )
 
 
 def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]], resumed: str | None) -> ExitCode:
@@ -166,7 +162,7 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
 
 def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
     out, app = request.out, request.app
-    rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} to do"
+    rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} of {run.plan.catalog} to do"
     out.line(f"Run {run.plan.run_id} is unfinished and goes on: {rows}")
     with out.status("asking the service …"), stop_told(app, run.plan.catalog):
         app.service.awaited(bounds.reserve)
