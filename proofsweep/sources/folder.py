@@ -203,8 +203,10 @@ class FolderScan(Catalog):
 
     def has_no_row(self, location: str) -> bool:
         """Whether a file is no row even if a message names it: a sidecar, or one that a person excludes."""
-        is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
-        return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
+        return self._sidecar_names.covers(posixpath.basename(location)) or self._is_excluded(location)
+
+    def _is_excluded(self, location: str) -> bool:
+        return self._source.rule.is_excluded(path_within(location, self._path))
 
     def _walked_rows(self) -> Iterator[ManifestRow]:
         deliveries = Deliveries(self._path, self._source, self._completion_files, is_watched=self.is_watched)
@@ -222,6 +224,9 @@ class FolderScan(Catalog):
             self.batches, self.strays = deliveries.batches, deliveries.strays
         # `rows` marks what the lists say of each row above before it asks for the next one.
         for line in self._checksums.unmet():
+            if self._is_excluded(line.location):
+                self.ignored[Cause.EXCLUDED] += 1
+                continue
             row = self.row_at(line.location)
             yield replace(row, refused=row.refused or Ineligible(Reason.MISSING_AUDIO, line.detail))
 

@@ -29,7 +29,7 @@ from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause, SidecarNames, composed
-from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow
+from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow, is_total
 from proofsweep.sources.pairing import NOTHING_BESIDE, Beside, sidecars_in
 from proofsweep.sources.readers import ManifestFile, Note
 from proofsweep.sources.source import FOLDERS_KEPT
@@ -50,7 +50,7 @@ class _Line(NamedTuple):
     item_id: str | None
     name: str | None  # what must not name two files: the item ID, or a cell that may be meant for one
     refused: Ineligible | None  # by the row's own text alone
-    is_below: bool = False  # it may be a note below the list; if it names a file after all, it is a row
+    is_below: bool = False  # it may be a total, or a note below the list; if it names a file after all, it is a row
 
 
 class Manifests(Catalog):
@@ -291,7 +291,7 @@ class Manifests(Catalog):
 
 
 def _with_notes_marked(lines: Iterator[_Line]) -> Iterator[_Line]:
-    """Mark the last rows of a list that name no file, such as totals; only its end shows which these are."""
+    """Mark the last rows of a list that name no file, which only its end shows, and the totals between other rows."""
     notes, waiting, in_a_row = NotesBelow(), list[_Line](), 0
     for line in lines:
         is_failed = line.refused is not None and line.refused.reason == Reason.CELL_ERROR
@@ -299,7 +299,8 @@ def _with_notes_marked(lines: Iterator[_Line]) -> Iterator[_Line]:
         if 0 < in_a_row <= MOST_NOTES:
             waiting.append(line)
             continue
-        yield from waiting
+        for held in waiting:
+            yield held._replace(is_below=is_total(held.columns, held.cells))
         waiting.clear()
         yield line
     for line in waiting:

@@ -107,7 +107,9 @@ def ignored_words(counts: Mapping[str, int] | Mapping[Cause, int]) -> str:
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(translate, patterns)) or "(?!)")
+    """Match what one of the patterns means, or is: a name that a person copies may have brackets of its own."""
+    forms = (form for pattern in patterns for form in (translate(pattern), re.escape(pattern)))
+    return re.compile("|".join(forms) or "(?!)")
 
 
 class ListingRule:

@@ -1,4 +1,4 @@
-"""Which rows at the end of a list are totals or notes, and name no file. Pure."""
+"""Which rows of a list are totals, or notes at its end, and name no file. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -30,11 +30,10 @@ class NotesBelow:
 
     def may_be_note(self, columns: Columns, cells: Sequence[str]) -> bool:
         """Judge the next row; one that is no note is counted among the rows above."""
-        audio = cells[columns.audio].strip() if columns.audio is not None else ""
+        audio, others = _parts_of(columns, cells)
         is_file = is_audio_name(audio)
         if is_file and self._rows >= _ROWS_COMPARED:
             return False
-        others = {at: cell.strip() for at, cell in enumerate(cells) if at != columns.audio and cell.strip()}
         if not is_file and self._rows and self._is_note(columns, audio, others):
             return True
         self._rows += 1
@@ -45,7 +44,7 @@ class NotesBelow:
     def _is_note(self, columns: Columns, audio: str, others: dict[int, str]) -> bool:
         if audio and (columns.is_of_proofs or not self._has_endings or "/" in audio or "\\" in audio):
             return False
-        if _is_total(columns, audio, others):
+        if _sums_up(columns, audio, others):
             return True
         if audio:
             return not others
@@ -55,7 +54,18 @@ class NotesBelow:
         return named.isdisjoint(others) and 2 * len(others) <= self._most_cells
 
 
-def _is_total(columns: Columns, audio: str, others: dict[int, str]) -> bool:
+def is_total(columns: Columns, cells: Sequence[str]) -> bool:
+    """Whether a row that may be a note sums up, as subtotals do, which stand between the rows of suppliers."""
+    return _sums_up(columns, *_parts_of(columns, cells))
+
+
+def _parts_of(columns: Columns, cells: Sequence[str]) -> tuple[str, dict[int, str]]:
+    """Return the cell of the audio, and the others with text by their place."""
+    audio = cells[columns.audio].strip() if columns.audio is not None else ""
+    return audio, {at: cell.strip() for at, cell in enumerate(cells) if at != columns.audio and cell.strip()}
+
+
+def _sums_up(columns: Columns, audio: str, others: dict[int, str]) -> bool:
     """Whether the first cell of a row says that it sums up, and the others are amounts."""
     filled = {**others, **({columns.audio: audio} if audio and columns.audio is not None else {})}
     texts = [filled[at] for at in sorted(filled)]

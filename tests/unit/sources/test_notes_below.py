@@ -44,7 +44,8 @@ def test_a_note_below_the_list_is_counted_and_not_judged(tmp_path: Path, note: s
         "3;;Three;\n",
         ";gone.wav;;\n",
         ";music/Summe;;\n",
-        "Summe;;2;\n3;c.wav;Three;Alba\n",
+        "Alba;;;\n3;c.wav;Three;Alba\n",
+        "Summer;;2;\n3;c.wav;Three;Alba\n",
     ],
 )
 def test_a_missing_file_is_a_row_also_at_the_end(tmp_path: Path, row: str) -> None:
@@ -52,6 +53,13 @@ def test_a_missing_file_is_a_row_also_at_the_end(tmp_path: Path, row: str) -> No
     rows, notes = counted(tmp_path, HEAD + row)
 
     assert (rows, notes) == (2 + row.count("\n"), 0)
+
+
+def test_a_subtotal_between_rows_is_counted_and_not_judged(tmp_path: Path) -> None:
+    """One of a file that is not there has a supplier, a title or a name of its own, and is a row."""
+    rows = f"{HEAD}Zwischensumme Alba;;2;\n3;c.wav;Three;Nord\n;Subtotal;1;\n4;d.wav;Four;Nord\nSumme;;4;\n"
+
+    assert counted(tmp_path, rows) == (4, 3)
 
 
 def test_a_file_that_is_there_is_a_row_whatever_its_name_is(tmp_path: Path) -> None:
@@ -78,9 +86,16 @@ def test_a_list_without_audio_is_no_list_of_notes(tmp_path: Path, content: str, 
 
 
 def test_what_a_person_has_excluded_is_no_row_of_a_list(tmp_path: Path) -> None:
-    (tmp_path / "l.csv").write_text("audio\na.wav\nold/b.wav\nc_preview.wav\n")
-    catalog = open_catalog(str(tmp_path / "l.csv"), CatalogSettings(exclude=["old", "*_preview.*"]))
+    """Of a manifest, and of what a list of checksums names; a name may be given as it is, with its brackets."""
+    for name in ("a.wav", "x [live].wav"):
+        (tmp_path / name).write_bytes(b"RIFF")
+    (tmp_path / "MD5SUMS").write_text("".join(f"{'0' * 32}  {name}\n" for name in ("a.wav", "gone.flac", "gone.wav")))
+    (tmp_path / "l.csv").write_text("audio\na.wav\nold/b.wav\nc_preview.wav\nx [live].wav\nx l.flac\n")
+    excluded = CatalogSettings(exclude=["old", "*_preview.*", "x [live].wav", "x [l].flac"])
+    listed = open_catalog(str(tmp_path / "l.csv"), excluded)
+    scanned = open_catalog(str(tmp_path), CatalogSettings(exclude=["*.flac", "x [[]live].wav"]))
 
-    rows = [row.named_audio for row in catalog.rows()]
+    rows = [[row.named_audio for row in catalog.rows()] for catalog in (listed, scanned)]
 
-    assert (rows, catalog.ignored[Cause.EXCLUDED]) == (["a.wav"], 2)
+    assert rows == [["a.wav"], ["a.wav", "gone.wav"]]
+    assert [catalog.ignored[Cause.EXCLUDED] for catalog in (listed, scanned)] == [4, 2]
