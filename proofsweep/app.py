@@ -258,7 +258,9 @@ class App:
         if selection.conditions:
             self.chosen_rows(location, selection)
 
-    def forecast(self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds) -> Forecast:
+    def forecast(
+        self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds, may_be_free: int
+    ) -> Forecast:
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.history import learned_rate, newest_measurement
         from proofsweep.verify.service import workers_that_fit
@@ -275,7 +277,7 @@ class App:
             workers=workers_that_fit(self.settings.pace.workers),
         )
         measured = newest_measurement(self.results, self.environment)
-        return forecast(eligible, audio_bytes, means, measured, self.clock())
+        return forecast(eligible, audio_bytes, means, measured, self.clock(), may_be_free=may_be_free)
 
     # --- Runs and their legs
 

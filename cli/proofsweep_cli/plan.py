@@ -4,7 +4,7 @@ import json
 import posixpath
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 import typer
 
@@ -35,6 +35,7 @@ from proofsweep_cli.screen import (
     styled,
 )
 
+_OF_SURVEY = ("items", "eligible", "pairs", "audio_bytes", "reasons", "examples")
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail", "tags")
 _MOST_COLUMNS = 20
 _MOST_LISTS = 20
@@ -83,7 +84,7 @@ def plan(
         status = app.service.status()
     except (ConfigError, ResultsError, RunMustStop) as error:  # a plan needs no quota
         trouble = error
-    cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds)
+    cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds, survey.may_be_free)
     if request.as_json:
         beside = {"lists_beside": app.planner.lists_beside(listing.whole)}
         print_json(_json_of(listing, survey) | beside | forecast_json(cost))
@@ -167,7 +168,7 @@ def _columns_of(whole: Catalog) -> dict[str, list[str]]:
 
 
 def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
-    counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
+    counts = {name: getattr(survey, name) for name in _OF_SURVEY}
     read = {
         "ignored": ignored_entries(listing),
         "skipped": listing.skipped,

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from proofsweep.config.notices import say
+from proofsweep.domain.exchanges import CALLS_PER_ITEM
 from proofsweep.domain.text import counted, duration_text, percent_of
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, json_of, notes_of
@@ -119,8 +120,12 @@ def progress_lines(progress: LegProgress) -> list[Text]:
 
 def print_forecast(out: Screen, cost: Forecast, trouble: str = "") -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
+    calls, why = f"{cost.calls:,}", "two for each file"
+    if free := (cost.calls - cost.calls_least) // CALLS_PER_ITEM:
+        calls = f"{cost.calls_least:,} to {calls}"
+        why += f"; {counted(free, 'file')} may need none: copies, or unchanged bytes"
     expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
-    out.line(f"  calls: {cost.calls:,} keyed (two for each file), {expected}")
+    out.line(f"  calls: {calls} keyed ({why}), {expected}")
     out.line(f"  quota: {_quota(cost, trouble)}", style=RED if cost.rows_short else None)
     out.line(f"  end: {_end(cost)}")
     if pace := _pace(cost):

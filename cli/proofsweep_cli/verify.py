@@ -144,7 +144,9 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
                     _show_resumed(request, run, bounds)
                 eligible = max(0, min(run.remaining, run.plan.eligible - (run.finished - run.rows("ineligible"))))
                 audio_bytes = run.plan.audio_bytes * eligible // max(1, run.plan.eligible)
-                print_forecast(request.out, app.forecast(eligible, audio_bytes, app.service.status(), bounds))
+                may_be_free = min(run.plan.may_be_free, eligible)
+                cost = app.forecast(eligible, audio_bytes, app.service.status(), bounds, may_be_free)
+                print_forecast(request.out, cost)
                 done = run_leg(request, run, bounds, server)
                 code = max(code, code_of_run(done))
                 if not request.as_json:

@@ -44,6 +44,7 @@ class Plan:
     pairs: int  # eligible items with a sidecar
     audio_bytes: int  # of the eligible items
     batch_items: int = BATCH_ITEMS
+    may_be_free: int = 0  # eligible items that may cost no call: copies by their sizes, and the same bytes by theirs
     reasons: dict[str, int] = field(default_factory=dict)  # ineligible items by reason
     ignored: dict[str, int] = field(default_factory=dict)  # entries of a scanned folder that gave no item, by kind
     proofsweep_version: str = ""

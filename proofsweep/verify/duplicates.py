@@ -3,16 +3,63 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from proofsweep.config.locations import is_bucket
 from proofsweep.config.threads import Future, Lock, StopSwitch
-from proofsweep.domain.items import Mode
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.models import canonical_json
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
-from proofsweep.sources.audio import AudioFile
+from proofsweep.sources.audio import AudioFile, open_audio
+from proofsweep.sources.files import Files
 
 # A copy that stands further apart is sent again, which is never wrong.
 _MOST_ANSWERS = 2_000
 _MOST_LETTERS = 16 * 1024 * 1024  # of JSON, whose objects take several times as much memory: an answer has up to 2 MiB
+_MOST_SIZES = 100_000  # that are known at once when a run is planned
+_MOST_LOOKS = 10_000  # into files of one size; more files of one size may all be copies
 _STOP_CHECK_SECONDS = 0.2  # how soon an item that waits for another notices that the leg ends
+
+
+class PossibleCopies:
+    """Counts the items of a plan that may have the bytes of one before them, and so may cost no call.
+
+    Files of one size are looked into, up to a number. Objects are not: their versions tell copies apart.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self.count = 0
+        self._files = files
+        self._first: dict[tuple[Mode, int], WorkItem | None] = {}  # of each size, until a second one comes
+        self._heads: set[tuple[Mode, int, int | str | None]] = set()
+        self._looks = 0
+
+    def add(self, item: WorkItem) -> None:
+        if item.audio_bytes is None:
+            return
+        of_size = item.mode, item.audio_bytes
+        if of_size not in self._first:
+            if len(self._first) < _MOST_SIZES:
+                self._first[of_size] = item
+            return
+        first, self._first[of_size] = self._first[of_size], None
+        if first is not None:
+            self._heads.add((*of_size, self._head_of(first)))
+        head = (*of_size, self._head_of(item))
+        self.count += head in self._heads
+        self._heads.add(head)
+
+    def _head_of(self, item: WorkItem) -> int | str | None:
+        """Return what copies have in common; None of a file that is not looked into, or cannot be."""
+        if is_bucket(item.audio):
+            return item.audio_version
+        self._looks += 1
+        if self._looks > _MOST_LOOKS:
+            return None
+        try:
+            with open_audio(item.audio, self._files) as audio:
+                return audio.head_digest()
+        except SourceError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    calls: int  # keyed calls without any retry
+    calls: int  # keyed calls without any retry, if each row takes its own
+    calls_least: int  # the same without the rows that may need none
     calls_expected: int  # with as many retries as in the leg that was measured, and probes of the quota
     headroom: int | None
     reserve: int
@@ -83,8 +84,13 @@ class Forecast:
     seconds_if_doubled: float | None  # of the leg with twice of what limits its speed
 
 
-def forecast(eligible: int, audio_bytes: int, means: Means, measured: Measurement | None, now: datetime) -> Forecast:
-    """Return what so many items with so much audio will take, by the newest leg that was measured."""
+def forecast(
+    eligible: int, audio_bytes: int, means: Means, measured: Measurement | None, now: datetime, *, may_be_free: int = 0
+) -> Forecast:
+    """Return what so many items with so much audio will take, by the newest leg that was measured.
+
+    Of those that may need no call, only their number of calls is a range: all else is as if each needed its own.
+    """
     calls = CALLS_PER_ITEM if measured is None else measured.calls_of_row
     limits = {} if measured is None else _limits(measured, audio_bytes / max(1, eligible), means)
     pace = min(limits, key=lambda bind: limits[bind], default=None)  # the lowest limit, in files per second
@@ -108,6 +114,7 @@ def forecast(eligible: int, audio_bytes: int, means: Means, measured: Measuremen
         between = seconds, max(seconds, rows * measured.seconds / measured.rows)
     return Forecast(
         calls=eligible * CALLS_PER_ITEM,
+        calls_least=(eligible - may_be_free) * CALLS_PER_ITEM,
         calls_expected=math.ceil(eligible * calls) + (PROBES_OF_A_LEG if eligible else 0),
         headroom=means.headroom,
         reserve=means.bounds.reserve,

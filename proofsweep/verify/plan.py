@@ -36,6 +36,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.duplicates import PossibleCopies
 from proofsweep.verify.earlier_places import EarlierPlaces
 from proofsweep.verify.first_look import FirstLook
 from proofsweep.verify.item import Clock
@@ -50,12 +51,14 @@ _CLOCKS_DIFFER = timedelta(days=1)
 class Survey:
     """What a catalog holds: rows, and how many of them can be sent."""
 
+    copies: PossibleCopies | None = None  # None if none are sought
     items: int = 0
     eligible: int = 0
     pairs: int = 0
     audio_bytes: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
+    touched: int = 0  # eligible rows that may have the bytes of their answer
 
     def note(self, item: WorkItem) -> None:
         self.items += 1
@@ -67,6 +70,14 @@ class Survey:
         self.eligible += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += item.audio_bytes or 0
+        self.touched += item.is_touched
+        if self.copies is not None and not item.is_touched:
+            self.copies.add(item)
+
+    @property
+    def may_be_free(self) -> int:
+        """How many eligible rows may cost no call, which only their bytes tell."""
+        return self.touched + (0 if self.copies is None else self.copies.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +154,7 @@ class Planner:
 
     def survey(self, listing: Catalog) -> Survey:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
-        survey = Survey()
+        survey = self._new_survey(listing)
         for item in self.items(listing):
             survey.note(item)
         self._refuse_hopeless(survey, listing)
@@ -175,7 +186,7 @@ class Planner:
         identity, began, read_after = self.identity_of(listing), monotonic(), None
         if listing.kind != INGEST:
             read_after = refuse_if_active(self.results, self.service.environment, identity)
-        survey, items = Survey(), Listing()
+        survey, items = self._new_survey(listing), Listing()
         for item in self.items(listing):
             survey.note(item)
             items.add(item)
@@ -194,6 +205,7 @@ class Planner:
             items=survey.items,
             eligible=survey.eligible,
             pairs=survey.pairs,
+            may_be_free=survey.may_be_free,
             audio_bytes=survey.audio_bytes,
             batch_items=runs.BATCH_ITEMS,
             reasons=dict(survey.reasons),
@@ -214,6 +226,11 @@ class Planner:
             listing.listing.write(self.results, run_id)
         self.results.write_plan(plan)
         return plan
+
+    def _new_survey(self, listing: Catalog) -> Survey:
+        if not self.catalogs.dedupe or listing.kind == INGEST:  # nobody waits for the forecast of a pass
+            return Survey()
+        return Survey(copies=PossibleCopies(Files(listing.root)))
 
     def _refuse_hopeless(self, survey: Survey, listing: Catalog) -> None:
         """Refuse a run that could send nothing for a reason that a person corrects at once.

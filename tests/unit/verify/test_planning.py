@@ -72,6 +72,15 @@ def test_a_catalog_is_counted_by_its_listing(planner: Planner, tmp_path: Path) -
     assert survey.audio_bytes == len(WAV) + 64 + 403
 
 
+def test_rows_that_may_cost_no_call_are_counted(planner: Planner, tmp_path: Path) -> None:
+    """A copy has the size and the first bytes of another row; where each row is verified by itself, there is none."""
+    others = {"c_wav": WAV[:-1] + b"c", "d_wav": SIGNED, "e_wav_sidecar": b"proof"}
+    catalog = folder_of(tmp_path, a_wav=WAV, b_wav=WAV, e_wav=WAV, f_wav=WAV, **others)
+    apart = replace(planner, catalogs=CatalogSettings(dedupe=False))
+
+    assert [each.survey(catalog).may_be_free for each in (planner, apart)] == [2, 0]
+
+
 def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(planner: Planner, tmp_path: Path) -> None:
     """The line says what to give; rows outside beside one inside are only counted."""
     (tmp_path / "drop").mkdir()
