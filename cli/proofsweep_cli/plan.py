@@ -5,6 +5,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import chain
 
 import typer
 
@@ -15,8 +16,9 @@ from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog, ListFacts
+from proofsweep.sources.not_in_list import MOST_FOUND
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.plan import Survey, UnsentRow, ignored_entries
+from proofsweep.verify.plan import NOT_IN_LIST, Planner, Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
 from proofsweep_cli import options
 from proofsweep_cli.command import CommandRequest, with_request
@@ -49,7 +51,10 @@ def plan(
     ),
     *,
     is_list: bool = typer.Option(
-        False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
+        False,
+        "--list",
+        help="Name every row that will not be sent, with its line, why, and what to do, and audio that no list names; "
+        "nothing else.",
     ),
     form: options.ListFormat = typer.Option(
         options.ListFormat.TEXT, "--format", help="Of --list: text, or csv for a spreadsheet. csv implies --list."
@@ -75,7 +80,9 @@ def plan(
     options.refuse_closed_window(bounds, utc_now())
     selection.refuse_contradictions(bounds.max_calls)
     if is_list or form is options.ListFormat.CSV:
-        _print_unsent(app.planner.unsent(app.chosen_rows(catalog, selection)), form, as_json=request.as_json)
+        chosen = app.chosen_rows(catalog, selection)
+        rows = chain(app.planner.unsent(chosen), app.planner.not_in_list(chosen))
+        _print_unsent(rows, form, as_json=request.as_json)
         return ExitCode.ACCEPTED
     listing = app.chosen_rows(catalog, selection, bounds.max_calls)
     survey = app.planner.survey(listing)
@@ -86,11 +93,11 @@ def plan(
         trouble = error
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds, survey.may_be_free)
     if request.as_json:
-        beside = {"lists_beside": app.planner.lists_beside(listing.whole)}
-        print_json(_json_of(listing, survey) | beside | forecast_json(cost))
+        print_json(_json_of(listing, survey) | _json_of_others(app.planner, listing) | forecast_json(cost))
     else:
         out = console()
         _print_reading(out, listing, survey)
+        _print_not_in_list(out, app.planner, listing)
         print_lists_beside(request, listing.whole)
         print_forecast(out, cost, trouble.message if trouble else "")
         where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
@@ -132,6 +139,13 @@ def _print_facts(out: Screen, facts: ListFacts) -> None:
     if facts.other_sheets:
         sheets = _some([printable(name) for name in facts.other_sheets])
         out.line(f"  {file}: not read are the sheets {sheets}; catalog.sheet names another one", style=PURPLE)
+
+
+def _print_not_in_list(out: Screen, planner: Planner, listing: Catalog) -> None:
+    files = sum(1 for _ in planner.not_in_list(listing))
+    if files:
+        at_least = "at least " if files == MOST_FOUND else ""
+        out.line(f"  in no list: {at_least}{counted(files, 'audio file')} beside these; see --list", style=PURPLE)
 
 
 def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
@@ -181,6 +195,12 @@ def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
     return counts | read | {"deliveries": deliveries}
 
 
+def _json_of_others(planner: Planner, listing: Catalog) -> dict[str, object]:
+    """Return what is said of other lists of the same files, and of files that are in none."""
+    files = sum(1 for _ in planner.not_in_list(listing))
+    return {"lists_beside": planner.lists_beside(listing.whole), NOT_IN_LIST: files}
+
+
 def _print_survey(out: Screen, survey: Survey) -> None:
     out.line(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
@@ -195,7 +215,7 @@ def _print_survey(out: Screen, survey: Survey) -> None:
 
 
 def _print_unsent(rows: Iterable[UnsentRow], form: options.ListFormat, *, as_json: bool) -> None:
-    cells = (([row.where, row.file, row.reason, about(row.reason).remedy, row.detail], dict(row.tags)) for row in rows)
+    cells = (([row.where, row.file, row.reason, row.what_to_do, row.detail], dict(row.tags)) for row in rows)
     if as_json:
         print_json_array(dict(zip(_COLUMNS, (*texts, tags), strict=True)) for texts, tags in cells)
     elif form is options.ListFormat.CSV:
@@ -206,17 +226,20 @@ def _print_unsent(rows: Iterable[UnsentRow], form: options.ListFormat, *, as_jso
 
 def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     """Print each row on a few lines that fit any screen; what to do comes last, once for each reason."""
-    reasons = Counter[str]()
+    reasons, remedies = Counter[str](), dict[str, str]()
     for row in rows:
         reasons[row.reason] += 1
+        remedies[row.reason] = row.what_to_do
         out.line(styled(row.file or "(no audio named)", "bold"), f" {row.where}" if row.where else "", sep="")
         out.line(f"  {row.reason}: {row.detail}", style=BLUE)
         if row.tags:
             out.line(f"  {' · '.join(f'{name} {value}' for name, value in row.tags.items() if value)}", style="dim")
-    if not reasons:
+    unsent = reasons.total() - reasons[NOT_IN_LIST]
+    if reasons:
+        out.print()
+    if not unsent:
         out.line("Every row will be sent", style="bold")
-        return
-    out.print()
-    out.line(f"{counted(reasons.total(), 'row')} will not be sent. What to do:", style="bold")
+    else:
+        out.line(f"{counted(unsent, 'row')} will not be sent. What to do:", style="bold")
     for reason, count in reasons.most_common():
-        out.line(f"  {count:,} {reason}: {about(reason).remedy}")
+        out.line(f"  {count:,} {reason}: {remedies[reason]}")

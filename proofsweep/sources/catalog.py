@@ -80,6 +80,10 @@ class Catalog(ABC):
     def tag_names(self) -> list[str]:
         """Return the names of the tags that rows may have; CatalogError if reading fails."""
 
+    def files_beside(self) -> Iterator[str]:
+        """Yield the audio of this machine that lies beside the files of a list and is not named, after its last row."""
+        return iter(())
+
     @abstractmethod
     def digest(self) -> str:
         """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
@@ -101,6 +105,9 @@ class PartOfCatalog(Catalog):
 
     def tag_names(self) -> list[str]:
         return self._whole.tag_names()
+
+    def files_beside(self) -> Iterator[str]:
+        return self._whole.files_beside()
 
     def digest(self) -> str:
         """Return the whole catalog's digest: a choice of rows makes no other catalog of it."""

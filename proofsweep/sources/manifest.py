@@ -29,6 +29,7 @@ from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause, SidecarNames, composed
+from proofsweep.sources.not_in_list import ListedFiles
 from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow, is_total
 from proofsweep.sources.pairing import NOTHING_BESIDE, Beside, sidecars_in
 from proofsweep.sources.readers import ManifestFile, Note
@@ -85,6 +86,7 @@ class Manifests(Catalog):
         self._suppliers: dict[str, str] = {}  # each in the spelling that came first
         self._cells = CellLocations(base, path_maps_of(settings.path_map))
         self._digest: str | None = None
+        self._named = ListedFiles(base)
         has_beside = settings.columns.get("sidecar") != NO_COLUMN
         self._sidecar_names = SidecarNames(settings.sidecar_names if has_beside else ())
         self._beside = lru_cache(FOLDERS_KEPT)(self._sidecars_in)
@@ -96,6 +98,7 @@ class Manifests(Catalog):
         different audio.
         """
         digest, self._digest, self.ignored, self.lists = hashlib.sha256(), None, Counter[Cause](), []
+        self._named = ListedFiles(self._base)
         numbers, ids = count(), RepeatedIds()
         lookup = FileLookup(self._files, self._wanted, self.location, self._base.boundary)
         in_several_pairs = self._in_several_pairs()
@@ -109,6 +112,7 @@ class Manifests(Catalog):
                     self.ignored[Cause.EXCLUDED] += 1
                     continue
                 row = self._row(next(numbers), line, lookup)
+                self._named.add(row)
                 if in_several_pairs and line.audio and hash(loose(line.audio)) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
                 if line.name is not None:
@@ -122,6 +126,9 @@ class Manifests(Catalog):
         if suspects := ids.hashes():
             self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()
+
+    def files_beside(self) -> Iterator[str]:
+        return self._named.others(self._files)
 
     def digest(self) -> str:
         """Return the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""

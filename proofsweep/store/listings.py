@@ -119,6 +119,15 @@ def listing_objects(results: Results, run: RunRecord) -> list[str]:
     return results.store.names(layout.items_folder(run.plan.run_id, "listed" if run.plan.skipped else "items"))
 
 
+def places_of_others(results: Results, environment: str, identity: str) -> Iterator[bytes]:
+    """Yield where the audio lies that the other catalogs of an environment list."""
+    for (where, of_catalog), run in newest_listings(results.log.runs().counted_first()).items():
+        if where == environment and of_catalog != identity:
+            for name in listing_objects(results, run):
+                places = read_table(results.store, name, _PLACED)["audio"].to_pylist()
+                yield from (place for place in places if place is not None)
+
+
 def held_before(results: Results, environment: str, identity: str, folders: Sequence[str]) -> list[str]:
     """Return those of some folders in which the newest whole listing of a catalog had files, or that it missed too.
 

@@ -10,28 +10,29 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from itertools import tee
+from itertools import islice, tee
 
 from proofsweep import __version__
-from proofsweep.config.locations import identity_of, is_bucket, one_line, url_of
+from proofsweep.config.locations import identity_of, is_bucket, one_line, path_within, url_of
 from proofsweep.config.sections import ANYWHERE, CatalogSettings, ServiceSettings
 from proofsweep.config.threads import monotonic
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
-from proofsweep.domain.items import ManifestRow, Mode, WorkItem, sidecar_key, utf8_text
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.items import ManifestRow, Mode, WorkItem, raw_bytes, sidecar_key, utf8_text
+from proofsweep.domain.reasons import Reason, about
 from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
+from proofsweep.sources.not_in_list import MOST_FOUND
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
 from proofsweep.store.legs import refuse_if_active
-from proofsweep.store.listings import Listing, write_gone
+from proofsweep.store.listings import Listing, places_of_others, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
@@ -41,6 +42,8 @@ from proofsweep.verify.earlier_places import EarlierPlaces
 from proofsweep.verify.first_look import FirstLook
 from proofsweep.verify.item import Clock
 
+NOT_IN_LIST = "not_in_list"  # of audio that is no row
+_TO_BE_LISTED = "add it to a list, or leave it out with catalog.exclude"
 _LAST = datetime.max.replace(tzinfo=UTC)
 # An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
 # differ by minutes.
@@ -87,6 +90,7 @@ class UnsentRow:
     reason: str
     detail: str
     tags: Mapping[str, str]
+    what_to_do: str
 
 
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
@@ -167,7 +171,20 @@ class Planner:
             if (unfit := item.ineligible) is not None:
                 file = (item.relative_path or utf8_text(item.audio)) if item.audio else ""
                 detail = unfit.detail.removeprefix(f"{row.where}: ")
-                yield UnsentRow(row.where, file, str(unfit.reason), detail, row.tags)
+                yield UnsentRow(
+                    row.where, file, str(unfit.reason), detail, row.tags, about(unfit.reason, "ineligible").remedy
+                )
+
+    def not_in_list(self, listing: Catalog) -> Iterator[UnsentRow]:
+        """Yield the first audio beside the files of a list that no catalog lists, once all rows have been read."""
+        beside = islice(listing.files_beside(), MOST_FOUND)
+        found = {raw_bytes(location): location for location in beside}
+        if found:
+            for place in places_of_others(self.results, self.service.environment, self.identity_of(listing)):
+                found.pop(place, None)
+        for location in found.values():
+            file = utf8_text(location if listing.root is None else path_within(location, listing.root))
+            yield UnsentRow("", file, NOT_IN_LIST, "No list names this file.", {}, _TO_BE_LISTED)
 
     def plan(
         self,

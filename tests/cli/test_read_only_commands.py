@@ -67,9 +67,14 @@ def test_plan_leaves_out_wavs_that_carry_no_credential(
 
 
 def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
-    """As text, CSV or JSON, with its tags and without a call; another format is refused in one line."""
+    """As text, CSV or JSON, with its tags and without a call; another format is refused in one line.
+
+    Audio beside the files of the list that no list names is no row, and is named too.
+    """
     manifest = tmp_path / "m.csv"
-    manifest.write_text("audio;Titel\nD:\\x\\gone.wav;=Öl\n;leer\n", encoding="cp1252")
+    manifest.write_text("audio;Titel\nD:\\x\\gone.wav;=Öl\n;leer\nsent.wav;da\n", encoding="cp1252")
+    for name in ("sent.wav", "forgotten.wav"):
+        (tmp_path / name).write_bytes(b"RIFF\x24\x00\x00\x00WAVEfmt ")
 
     text, csv, array, refused = (
         proofsweep("plan", manifest, "--list", *form)
@@ -81,10 +86,13 @@ def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tm
     assert "m.csv, line 2" in text.stdout
     assert "  Titel =Öl\n" in text.stdout
     assert "2 rows will not be sent" in text.stdout
+    assert "  1 not_in_list: add it to a list" in text.stdout
     assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail,tags"
     assert as_csv.stdout == csv.stdout  # nothing else of a plan is a table
-    assert [row["tags"] for row in json.loads(array.stdout)] == [{"Titel": "=Öl"}, {"Titel": "leer"}]
-    assert [row["line"] for row in json.loads(array.stdout)] == ["m.csv, line 2", "m.csv, line 3"]
+    *rows, forgotten = json.loads(array.stdout)
+    assert [row["tags"] for row in rows] == [{"Titel": "=Öl"}, {"Titel": "leer"}]
+    assert [row["line"] for row in rows] == ["m.csv, line 2", "m.csv, line 3"]
+    assert (forgotten["file"], forgotten["reason"], forgotten["line"]) == ("forgotten.wav", "not_in_list", "")
     assert "set catalog.path_map" in json.loads(array.stdout)[0]["detail"]
     assert "'parquet' is not one of 'text', 'csv'" in refused.stderr
     assert list(workdir.iterdir()) == []

@@ -96,6 +96,23 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(planner: Pla
     assert planner.survey(open_catalog(str(manifest))).reasons == {"outside_catalog": 2}
 
 
+def test_audio_beside_the_files_of_a_list_that_no_list_names_is_told(planner: Planner, tmp_path: Path) -> None:
+    """In the folder that holds all of them and below; what a person excludes, or another catalog lists, is none."""
+    for name in ("A/1.wav", "A/2.wav", "A/B/3.flac", "A/notes.txt", "A/old [1].wav", "C/4.wav"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(WAV)
+    (tmp_path / "m.csv").write_text("audio\na/1.WAV\nA/gone.wav\n")
+    (tmp_path / "other.csv").write_text("audio\nA/2.wav\n")
+    catalog = open_catalog(str(tmp_path / "m.csv"), CatalogSettings(exclude=("old [1].wav",)))
+    planner.survey(catalog)
+
+    alone = [row.file for row in planner.not_in_list(catalog)]
+    planner.plan(open_catalog(str(tmp_path / "other.csv")), ALL_ROWS, lambda: None)
+
+    assert alone == ["A/2.wav", "A/B/3.flac"]
+    assert [row.file for row in planner.not_in_list(catalog)] == ["A/B/3.flac"]
+
+
 def reasons(items: Iterable[WorkItem]) -> list[Reason | None]:
     return [item.ineligible.reason if item.ineligible else None for item in items]
 

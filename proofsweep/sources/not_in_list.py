@@ -1,0 +1,42 @@
+"""Which audio lies beside the files of a list and is not named in it: nobody asks for it, and nothing says so."""
+
+import posixpath
+from array import array
+from collections.abc import Iterator
+
+from proofsweep.config.locations import is_within
+from proofsweep.domain.items import ManifestRow
+from proofsweep.sources.catalog import CatalogBase
+from proofsweep.sources.files import Files
+from proofsweep.sources.names import caseless, is_audio_name
+
+MOST_FOUND = 10_000  # of a list of a small part of a library, nobody wants to know the rest
+
+
+class ListedFiles:
+    """The files of this machine that a list names, and the folder that holds all of them; in eight bytes a file."""
+
+    def __init__(self, base: CatalogBase) -> None:
+        self._base = base
+        self._hashes = array("q")
+        self._top: str | None = None
+
+    def add(self, row: ManifestRow) -> None:
+        if row.audio is None or row.audio_facts is None or not row.audio.startswith("/"):
+            return
+        self._hashes.append(hash(caseless(row.named_audio)))
+        folder = posixpath.dirname(row.audio)
+        if self._top is None or not is_within(folder, self._top):
+            self._top = posixpath.commonpath([folder, self._top or folder])
+
+    def others(self, files: Files) -> Iterator[str]:
+        """Yield the locations of other audio, by its name, in that folder and below."""
+        if self._top in {None, "/"}:
+            return
+        named = {*self._hashes}
+        for folder in files.walk(str(self._top)):
+            for name in filter(is_audio_name, folder.files):
+                location = posixpath.join(folder.location, name)
+                path = self._base.named(location)
+                if hash(caseless(path)) not in named and not files.rule.is_excluded(path.lstrip("/")):
+                    yield location
