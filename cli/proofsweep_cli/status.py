@@ -144,11 +144,14 @@ def _show_store(request: CommandRequest) -> None:
     if request.as_json:
         print_json(found.document() | {"results": store.store.url})
         return
-    if not found.catalogs:
+    if not (found.catalogs or found.retired):
         out.line(words_on_no_run(store))
         return
     for catalog in found.catalogs:
         _print_catalog(request, out, catalog)
+    for each in found.retired:
+        files = f"{counted(each.files, 'file')} that no other list has" if each.files else "other lists have its files"
+        out.line(f"retired: {each.catalog} ({each.environment}); {files}", style="dim")
     for plan, leg in found.active:
         out.print()
         out.line(styled(f"Run {plan.run_id}", "bold"), f"— {plan.catalog}")

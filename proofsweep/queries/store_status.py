@@ -6,7 +6,7 @@ from datetime import datetime
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.connection import answering
+from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.status import describe_run, how_it_ended, legs_of_store
 from proofsweep.queries.views import with_views
 from proofsweep.store.heartbeat import OpenLeg
@@ -20,6 +20,26 @@ _COVERAGE = """
         files - covered
     FROM coverage JOIN store.plans AS plans ON plans.run_id = newest_run_id
 """
+
+# What catalogs had that are retired, and none that counts lists: it is in no count above.
+_RETIRED = """
+    SELECT plans.environment, arg_max(plans.catalog, plans.run_id), count(DISTINCT newest.item_id)
+    FROM store.plans AS plans
+    LEFT JOIN (
+        FROM store.newest ANTI JOIN (FROM store.listing JOIN store.listings USING (run_id)) AS listed
+            ON (listed.environment, listed.item_id) = (newest.environment, newest.item_id)
+    ) AS newest USING (run_id)
+    GROUP BY plans.environment, plans.identity
+    HAVING bool_and(is_retired)
+    ORDER BY ALL
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetiredCatalog:
+    environment: str
+    catalog: str
+    files: int  # that no catalog lists which counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +75,7 @@ class StoreStatus:
     catalogs: Sequence[CatalogStatus]
     active: Sequence[tuple[Plan, OpenLeg]]
     quotas: Sequence[QuotaStatus]
+    retired: Sequence[RetiredCatalog] = ()
 
     def document(self) -> dict[str, object]:
         return {
@@ -65,6 +86,7 @@ class StoreStatus:
                 for plan, leg in self.active
             ],
             "quotas": [asdict(each) for each in self.quotas],
+            "retired": [asdict(each) for each in self.retired],
         }
 
 
@@ -84,7 +106,14 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
         for key, run in sorted(last.items())
     ]
     quotas = [each for name in environments for each in _quota_of(name, runs, active)]
-    return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas)
+    retired = _retired(results) if runs_there.retired else []
+    return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas, retired=retired)
+
+
+def _retired(results: Results) -> list[RetiredCatalog]:
+    with tables_of(results, _RETIRED) as connection:
+        found = connection.execute(_RETIRED).fetchall()
+        return [RetiredCatalog(environment=name, catalog=catalog, files=files) for name, catalog, files in found]
 
 
 def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
