@@ -144,7 +144,8 @@ def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dic
 
 def _words_of_change(row: dict[str, str | None]) -> str:
     sides = [(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now")]
-    return " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
+    words = " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
+    return f"{words}, was {row['before_audio']}" if row["cause"] == "moved" else words
 
 
 def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")
 """A `broken` file was accepted before and is not now, a `fixed` one the reverse."""
 COLUMNS = (
     *("change", "cause", "item_id", "file", "before_outcome", "before_reason", "now_outcome", "now_reason"),
-    *("before_run_id", "run_id"),
+    *("before_run_id", "run_id", "before_audio", "now_audio"),
 )
 _MOST_CHANGED = 50  # files of a kind on a page
 _FETCHED = 5_000  # rows in memory at once
@@ -103,7 +103,7 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
 
     A query for each would look through the whole store as often as there are runs.
     """
-    columns = ", ".join((*COLUMNS, "before_audio", "now_audio", "tags"))
+    columns = ", ".join((*COLUMNS, "tags"))
     connection.execute(f"SET VARIABLE compared_runs = [{', '.join(map(quoted, run_ids))}]::VARCHAR[]")
     # DuckDB opens the files that a join names only if they are so few.
     connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")

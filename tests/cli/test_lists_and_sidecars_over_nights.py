@@ -176,7 +176,10 @@ def test_a_list_of_a_new_month_is_told_and_the_old_one_is_retired(
 
 
 def test_diff_says_what_it_compares(proofsweep: Command, label: Label) -> None:
-    """The newest run, though it is of some rows; and never that nothing changed where rows remain."""
+    """The newest run, though it is of some rows; and never that nothing changed where rows remain.
+
+    Of a file with the bytes of one that is gone, it says where that one was.
+    """
     for name in ("a.wav", "b.wav"):
         label.credentialed(name)
     first = verify_night(label.folder)
@@ -195,6 +198,10 @@ def test_diff_says_what_it_compares(proofsweep: Command, label: Label) -> None:
     facts = json.loads(proofsweep("diff", "--json").stdout)
     assert (facts["remaining"], facts["compared_with"]) == (2, [first, second])
     assert "2 of 2 rows remain" in proofsweep("diff", "--format", "csv").stderr
+    (label.folder / "b.wav").rename(label.folder / "renamed.wav")
+    verify_night(label.folder, since_last=True)
+    moved = " ".join(proofsweep("diff").stdout.split())
+    assert f"1 changed · moved renamed.wav accepted → accepted, was {label.folder}/b.wav" in moved
 
 
 SAID = "the manifest has no sidecar column: 2 sidecars lie beside their audio, sent as pairs"
