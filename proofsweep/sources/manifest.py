@@ -28,7 +28,7 @@ from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import Cause, SidecarNames, composed
+from proofsweep.sources.names import Cause, SidecarNames, composed, ignored_words
 from proofsweep.sources.not_in_list import ListedFiles
 from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow, is_total
 from proofsweep.sources.pairing import NOTHING_BESIDE, Beside, sidecars_in
@@ -122,7 +122,8 @@ class Manifests(Catalog):
                 yield checksums.with_declared(row)
             checksums.count_unused()
         if next(numbers) == 0:
-            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it", catalog=self.location)
+            ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ""
+            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it{ignored}", catalog=self.location)
         if suspects := ids.hashes():
             self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()
