@@ -78,15 +78,15 @@ class StoreStatus:
     retired: Sequence[RetiredCatalog] = ()
 
     def document(self) -> dict[str, object]:
+        active = [
+            {"environment": plan.environment, "catalog": plan.catalog, **leg.document()} for plan, leg in self.active
+        ]
         return {
             "at": self.at.isoformat(timespec="seconds"),
-            "catalogs": [each.document() for each in self.catalogs],
-            "active": [
-                {"environment": plan.environment, "catalog": plan.catalog, **leg.document()}
-                for plan, leg in self.active
-            ],
-            "quotas": [asdict(each) for each in self.quotas],
-            "retired": [asdict(each) for each in self.retired],
+            "catalogs": [catalog.document() for catalog in self.catalogs],
+            "active": active,
+            "quotas": list(map(asdict, self.quotas)),
+            "retired": list(map(asdict, self.retired)),
         }
 
 

@@ -2,6 +2,7 @@
 
 import posixpath
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from proofsweep.config.locations import is_within
@@ -33,10 +34,14 @@ class ListedFiles:
         """Yield the locations of other audio, by its name, in that folder and below."""
         if self._top in {None, "/"}:
             return
-        named = {*self._hashes}
+        named = array("q", sorted(self._hashes))
         for folder in files.walk(str(self._top)):
             for name in filter(is_audio_name, folder.files):
                 location = posixpath.join(folder.location, name)
                 path = self._base.named(location)
-                if hash(caseless(path)) not in named and not files.rule.is_excluded(path.lstrip("/")):
+                hashed = hash(caseless(path))
+                at = bisect_left(named, hashed)
+                is_named = at < len(named) and named[at] == hashed
+                # The walk judges names from the folder where it begins, a person's patterns go from the root.
+                if not is_named and not files.rule.is_excluded(path.lstrip("/")):
                     yield location
