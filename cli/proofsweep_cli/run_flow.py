@@ -36,7 +36,7 @@ def run_leg(
 
     A process that `goes_on` with other runs waits until Prefect's client gives a lost server up.
     """
-    if not run.remaining:
+    if run.legs and not run.remaining:
         return run
     if server is not None:
         with request.out.status("starting a Prefect server …"):

@@ -79,6 +79,8 @@ def verify(
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
         request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
+        if not plan.items:
+            request.out.line("Nothing is due; the run only records that files are in the catalog no more.")
         for note in unsent_pairs_note(plan.reasons):
             request.out.line(note, style=f"bold {PURPLE}")
         return plan

@@ -97,9 +97,13 @@ class RunStatus:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody needs to go on with it: no row remains, and no leg is open; or another run took its place."""
+        """Whether nobody needs to go on with it: no row remains, and no leg is open; or another run took its place.
+
+        A run of no row, which says what its catalog lists no more, has a leg all the same.
+        """
         is_open = bool(self.open_legs) and self.pruned_at is None  # one that was killed has more to write than rows
-        return not (self.remaining or is_open) or self.ended_by == EndedBy.SUPERSEDED
+        has_ended = bool(self.legs) and not (self.remaining or is_open)
+        return has_ended or self.ended_by == EndedBy.SUPERSEDED
 
     @property
     def ended_by(self) -> str | None:

@@ -86,8 +86,8 @@ class Listing:
             self._waiting = []
 
 
-def write_gone(results: Results, run_id: str, listing: Listing, environment: str, identity: str) -> None:
-    """Write which items the listing before had, and this one has not; nothing if there are none.
+def gone_since(results: Results, listing: Listing, environment: str, identity: str) -> set[str]:
+    """Return the items that the listing before had, and this one has not.
 
     What lies in a folder that could not be read is not known to be gone.
     """
@@ -96,10 +96,15 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
     tables = (read_table(results.store, name, _NAMED) for name in names)
     listed, unread = listing.items, tuple(listing.unread)
     before = (row for table in tables for row in zip(*(each.to_pylist() for each in table.columns), strict=True))
-    if gone := {str(item) for item, path in before if item not in listed and not (path or "").startswith(unread)}:
-        results.store.create(
-            layout.items_name(run_id, 0, "gone"), parquet_of(pa.table({"item_id": sorted(gone)}, schema=GONE))
-        )
+    return {str(item) for item, path in before if item not in listed and not (path or "").startswith(unread)}
+
+
+def write_gone(results: Results, run_id: str, listing: Listing, environment: str, identity: str) -> None:
+    """Write which items are gone since the listing before; nothing if there are none."""
+    gone = gone_since(results, listing, environment, identity)
+    if gone:
+        items = pa.table({"item_id": sorted(gone)}, schema=GONE)
+        results.store.create(layout.items_name(run_id, 0, "gone"), parquet_of(items))
 
 
 def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecord]:

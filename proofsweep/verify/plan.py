@@ -32,7 +32,7 @@ from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
 from proofsweep.store.legs import refuse_if_active
-from proofsweep.store.listings import Listing, places_of_others, write_gone
+from proofsweep.store.listings import Listing, gone_since, places_of_others, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
@@ -204,9 +204,7 @@ class Planner:
         if listing.kind != INGEST:
             read_after = refuse_if_active(self.results, self.service.environment, identity)
         survey, items = self._new_survey(listing), Listing()
-        for item in self.items(listing):
-            survey.note(item)
-            items.add(item)
+        self._take(listing, survey, items)
         self._refuse_hopeless(survey, listing)
         may_begin()
         created_at = self.clock() - timedelta(seconds=monotonic() - began)  # before this call, no clock may be known
@@ -243,6 +241,28 @@ class Planner:
             listing.listing.write(self.results, run_id)
         self.results.write_plan(plan)
         return plan
+
+    def _take(self, listing: Catalog, survey: Survey, items: Listing) -> None:
+        """Read the chosen rows; NothingDue if there is none, unless a run must say that the catalog lists less.
+
+        Nothing else does: what is gone would need attention until another file is due.
+        """
+        try:
+            self._take_all(listing, survey, items)
+        except NothingDue as nothing:
+            if nothing.unmet or not self._lists_less(listing):
+                raise
+
+    def _take_all(self, listing: Catalog, survey: Survey, items: Listing) -> None:
+        for item in self.items(listing):
+            survey.note(item)
+            items.add(item)
+
+    def _lists_less(self, listing: Catalog) -> bool:
+        """Whether the catalog of which nothing is due has listed files before that it lists no more."""
+        if not isinstance(listing, DueRows):
+            return False
+        return bool(gone_since(self.results, listing.listing, self.service.environment, self.identity_of(listing)))
 
     def _new_survey(self, listing: Catalog) -> Survey:
         if not self.catalogs.dedupe or listing.kind == INGEST:  # nobody waits for the forecast of a pass

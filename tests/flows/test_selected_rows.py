@@ -113,6 +113,27 @@ def test_only_what_changed_since_its_answer_is_verified(
     assert [leg["skipped"] for leg in sorted(world.table("runs"), key=lambda leg: str(leg["run_id"]))] == [0, 4]
 
 
+def test_a_night_on_which_only_less_is_listed_is_told(
+    world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person has excluded a file: a run without a row says so once, and nobody is asked to look at it."""
+    (manifest.parent / "04.wav").write_bytes(wav_of(bytes(8)))
+    assert world.run("verify", str(manifest)) == 3
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__EXCLUDE", '["04.wav"]')
+    capsys.readouterr()
+
+    codes = [world.run("verify", str(manifest), "--since-last") for _ in range(2)]
+
+    said = capsys.readouterr().out
+    assert (codes, said.count("the run only records"), said.count("nothing is due;")) == ([0, 0], 1, 1)
+    assert world.files_by_run() == [["00", "01", "02", "03", "04"]]
+    assert [leg["ended_by"] for leg in world.table("runs")] == ["complete", "complete"]
+    assert world.run("diff") == world.run("rejects") == 0
+    said = capsys.readouterr().out
+    assert "1 gone" in said
+    assert "No file needs attention" in said
+
+
 def test_calls_go_to_what_was_tried_longest_ago(world: SandboxWorld, manifest: Path) -> None:
     """Three runs of two files each go round the catalog; each run is whole."""
     codes = [world.run("verify", str(manifest), "--oldest-first", "--max-calls", "7") for _ in range(3)]
