@@ -77,12 +77,7 @@ def verify(
         done = app.rows_of_resumed(unfinished, selection)
         with request.out.status("reading the catalog and asking the service …"), told:
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
-        skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
-        request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
-        if not plan.items:
-            request.out.line("Nothing is due; the run only records that files are in the catalog no more.")
-        for note in unsent_pairs_note(plan.reasons):
-            request.out.line(note, style=f"bold {PURPLE}")
+        _show_planned(request, plan)
         return plan
 
     runs = app.runs_in_turn(unfinished, planned, bounds)
@@ -162,6 +157,15 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
     if request.as_json and done is not None:
         report(request, done)
     return code
+
+
+def _show_planned(request: CommandRequest, plan: Plan) -> None:
+    skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
+    request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
+    if not plan.items:
+        request.out.line("Nothing is due; the run only records that files are in the catalog no more.")
+    for note in unsent_pairs_note(plan.reasons):
+        request.out.line(note, style=f"bold {PURPLE}")
 
 
 def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
