@@ -2,7 +2,7 @@
 
     from proofsweep import results
 
-    store = results.open_results("results")
+    store = results.open_results("results")                 # environment= names one of several
     store.verdicts(columns=["audio", "verdict"])            # pyarrow.Table
     store.pandas("verdicts", run_id=store.latest_run())     # pandas.DataFrame, Arrow-backed
     store.latest()                                          # each item's newest answer
@@ -14,12 +14,16 @@ The columns of the tables are declared in `proofsweep.store.tables`, the views i
 
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from proofsweep.domain.errors import ResultsError
+from proofsweep.config.load import load_settings
+from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import Plan
+from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import SCHEMAS, Results
@@ -34,11 +38,13 @@ if TYPE_CHECKING:
 class ResultsStore:
     """The tables of one results store, also of a run that is not finished; each call reads the store anew.
 
-    With `run_id`, a table has only the rows of that run. With `columns`, it has only those columns, in that order.
+    With `run_id`, a table has only the rows of that run. With `columns`, it has only those columns, in that order. An
+    environment that is named to a call goes before that of the store; `all` is all of them.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, environment: str | None = None) -> None:
         self._results = results
+        self._environment = environment
 
     @property
     def url(self) -> str:
@@ -48,12 +54,13 @@ class ResultsStore:
         """Name the newest run of a catalog, as the commands without a run take it.
 
         A pass over a watched folder, which is a part of a catalog, counts only if there is nothing else. ResultsError
-        if there is no run, or the store has several environments and none is named.
+        if there is no run, or the store has several environments and it is not clear which one is meant.
         """
-        plans = self._results.log.runs().plans(environment, catalog)
-        environments = sorted({plan.environment for plan in plans})
-        if len(environments) > 1:
-            raise ResultsError(f"{self.url} holds runs of several environments: name one of {', '.join(environments)}.")
+        wanted = environment or self._environment
+        plans = self._results.log.runs().plans(None if wanted == "all" else wanted, catalog)
+        if plans and wanted is None:
+            meant = environment_in(self._results, (plan.environment for plan in plans), self._of_config)
+            plans = [plan for plan in plans if plan.environment == meant]
         newest = newest_whole(plans)
         if newest is None:
             raise ResultsError(f"There is no such run in {self.url}.")
@@ -79,14 +86,15 @@ class ResultsStore:
         *,
         environment: str | None = None,
     ) -> pa.Table:
-        """Return a table of all environments, or a view: of one that is named, else of the run's, else of the only one.
+        """Return a table of all environments, or a view: of one that is named, else of the run's, else as `sql` does.
 
-        A table of one environment is the view of its name, where each tag is a column. ResultsError if there is no such
-        table, view, run or column, or the store cannot be read.
+        A table of an environment that is named is the view of its name, where each tag is a column. ResultsError if there
+        is no such table, view, run or column, or the store cannot be read.
         """
         plan = None if run_id is None else self._results.plan(run_id)
-        if name not in SCHEMAS or environment is not None:
-            return self._view(name, plan, columns, environment)
+        named = environment or (self._environment if plan is None else None)
+        if name not in SCHEMAS or named is not None:
+            return self._view(name, plan, columns, named)
         self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
         parts = self._results.all_parts(name) if plan is None else self._results.parts_of(name, plan)
         return self._results.table(name, parts, None if columns is None else list(columns))
@@ -102,19 +110,21 @@ class ResultsStore:
     def sql(self, query: str, environment: str | None = None) -> "duckdb.DuckDBPyRelation":
         """Ask in SQL over the views of `proofsweep query`, each tag a column; their tables read the store anew.
 
-        Of several statements the last one's answer is given, and it is computed when it is read. The views show the
-        environment that is named, all of them with `all`, and by default the only one.
+        Of several statements the last one's answer is given, and it is computed when it is read. Sums of whole numbers,
+        which DuckDB gives in 128 bits, are int64. The views show the environment that is named, all of them with `all`,
+        and by default that of the config if the store has it, or the only one.
 
         Raises:
-            ResultsError: there is no run of the environment, or none is named and there are several, or the store
-                cannot be read.
+            ResultsError: there is no run of the environment, or it is not clear which one is meant, or the store cannot
+                be read.
             duckdb.Error: the query is wrong.
         """
         from proofsweep.queries.connection import close, open_views  # noqa: PLC0415 - a reader of tables needs no DuckDB
         from proofsweep.queries.tables import STORE_SCHEME  # noqa: PLC0415 - the same
 
-        connection = open_views(self._results, environment, asked=query)
-        answer = connection.sql(query)
+        named = environment or self._environment
+        connection = open_views(self._results, named, preferred=self._of_config, asked=query)
+        answer = _with_int64(connection.sql(query))
         if connection.filesystem_is_registered(STORE_SCHEME):  # else an answer may outlive this object
             weakref.finalize(self, close, connection)
         return answer
@@ -131,6 +141,13 @@ class ResultsStore:
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
         return self.table(table, run_id, columns, environment=environment).to_pandas(types_mapper=pd.ArrowDtype)
+
+    @cached_property
+    def _of_config(self) -> str | None:
+        """The environment of the config; a config that cannot be read names none."""
+        with suppress(ConfigError):
+            return load_settings().service.environment
+        return None
 
     def _view(self, name: str, plan: Plan | None, columns: Sequence[str] | None, environment: str | None) -> pa.Table:
         if name not in NAMES:
@@ -149,12 +166,24 @@ class ResultsStore:
             raise ResultsError(f"{name} has no column {', '.join(sorted(columns))}.")
 
 
-def open_results(url: str) -> ResultsStore:
+def _with_int64(answer: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
+    """Return the same rows without numbers of 128 bits, which pandas takes for floats and Polars for decimals."""
+    if answer is None or "hugeint" not in {kind.id for kind in answer.types}:
+        return answer
+    kinds = ("::BIGINT" if kind.id == "hugeint" else "" for kind in answer.types)
+    columns = (
+        f"#{place}{kind} AS {quoted_name(name)}"
+        for place, (name, kind) in enumerate(zip(answer.columns, kinds, strict=True), 1)
+    )
+    return answer.project(", ".join(columns))
+
+
+def open_results(url: str, environment: str | None = None) -> ResultsStore:
     """Open the results store at a folder's path, `file://` URL or bucket URL.
 
-    ResultsError if no run was ever planned there; the path is probably misspelt.
+    Each call speaks of the environment, if one is named here. ResultsError if no run was ever planned there; the path is probably misspelt.
     """
     results = Results(open_store(url))
     if not any(results.store.folders(each) for each in ("_runs", "probes")):
         raise ResultsError(f"There is no results store at {results.store.url}.")
-    return ResultsStore(results)
+    return ResultsStore(results, environment)

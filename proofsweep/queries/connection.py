@@ -14,7 +14,7 @@ from proofsweep.domain.errors import DISK_IS_FULL, ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.tables import STORE_SCHEME, create_tables, read_by_us
-from proofsweep.queries.views import NAMES, read_by, views, with_views, words_of
+from proofsweep.queries.views import NAMES, key_of, read_by, views, with_views, words_of
 from proofsweep.store.latest import OFFLINE
 from proofsweep.store.operations import environments_of_operations, environments_of_probes
 from proofsweep.store.parts import Results
@@ -50,7 +50,7 @@ def open_views(
     The views show one environment of those that have what is `asked`: None takes `preferred` if it is among them, or
     the only one; `all` shows all. Only the views are made that are asked for, if any is: to make all takes a second.
     A `note` is told if others have what is asked, and this one has not. ResultsError if there is none, or not this one,
-    or none is named and there are several.
+    or none is named and there are several. The macro `name_key` gives what the spellings of one supplier have in common.
     """
     connection = duckdb.connect(config=OFFLINE)
     try:
@@ -63,6 +63,7 @@ def open_views(
         shown = (plan for plan in plans if plan.environment in chosen)
         known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         _show(connection, chosen)
+        connection.execute(f"CREATE MACRO name_key(value) AS {key_of('value')}")
         for view in read_by(asked, known) or known:
             connection.execute(f"CREATE OR REPLACE VIEW {view.name} AS\n{view.query}")
     except BaseException:

@@ -13,7 +13,7 @@ from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.queries.connection import tables_of
-from proofsweep.store.latest import ANSWERED_AT
+from proofsweep.store.latest import OF_ROW
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.sql import quoted
 from proofsweep.store.tables import NEWEST_FIRST
@@ -62,7 +62,7 @@ _OF_REQUEST = """
 _FAILED = "run_id = {run_id} AND NOT coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"
 _KINDS = """
     SELECT
-        call, status, error_code, failure, coalesce(plans.environment, calls.environment) AS environment,
+        call, status, error_code, failure, environment,
         date_trunc('hour', started_at) AS hour, count(*) AS calls, min(started_at) AS first, max(started_at) AS last,
         arg_min(
             struct_pack(
@@ -70,12 +70,11 @@ _KINDS = """
             ),
             (request_id IS NULL, started_at), 10
         ) AS named
-    FROM (FROM {exchanges} WHERE {condition}) AS calls
-    LEFT JOIN store.plans AS plans ON plans.run_id = calls.run_id
+    FROM {exchanges} WHERE {condition}
     GROUP BY ALL ORDER BY hour, environment, call, status, error_code, failure
 """
 _OF_CALL = ", ".join(SCHEMAS["exchanges"].names)
-_OF_ROW = ", ".join(ANSWERED_AT if name == "answered_at" else name for name in SCHEMAS["verdicts"].names)
+_OF_ROW = ", ".join(OF_ROW.get(name, name) for name in SCHEMAS["verdicts"].names)
 
 
 @contextmanager

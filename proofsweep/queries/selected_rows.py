@@ -30,8 +30,7 @@ _COLUMNS = """
 """
 _OF_RUN = """
     SELECT
-        *, coalesce(relative_path, audio) AS file, outcome AS state, outcome <> 'failed' AS is_covered,
-        NULL::VARCHAR AS moved_to, []::VARCHAR[] AS identities
+        *, outcome AS state, outcome <> 'failed' AS is_covered, NULL::VARCHAR AS moved_to, []::VARCHAR[] AS identities
     FROM verdicts WHERE run_id = {run_id}
 """
 _SILENT = ", ".join(quoted(word) for word, entry in reason_entries().items() if not entry.tells_supplier)

@@ -15,7 +15,7 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import OperationKind, Plan
 from proofsweep.store import layout
-from proofsweep.store.latest import ANSWERED_AT, Latest, newest_per_item
+from proofsweep.store.latest import OF_ROW, Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results
@@ -50,7 +50,7 @@ _PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "is_retired": "BOOLEAN", "r
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}
-_OF_ROW = ", ".join(ANSWERED_AT if name == "answered_at" else name for name in _NEWEST.names)
+_OF_ROW = ", ".join(OF_ROW.get(name, name) for name in _NEWEST.names)
 _COMMON_VIEWS = {
     "answers": "FROM store.newest\n"
     "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",

@@ -15,7 +15,10 @@ _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 
 _COLUMNS = frozenset({"run_date", *(column.name for column in TABLES["verdicts"].columns)})
 
-NAMES = (*TABLES, "inventory", "catalog", "latest_answer", "changes", "rejects", "coverage")
+NAMES = (
+    *(*TABLES, "inventory", "catalog", "latest_answer", "changes", "rejects", "coverage", "run_totals"),
+    "file_exchanges",
+)
 """The views, each after those that it reads; a table has a view of its name."""
 
 

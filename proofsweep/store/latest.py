@@ -60,7 +60,7 @@ _RANGE_ROWS = 250_000  # whole rows that it compares at once: some 300 MB
 _SAMPLE = 5_000  # items, by which it finds ranges of so many rows
 _PARTS_AT_ONCE = 4
 _MAKING: "dict[str, subprocess.Popen[bytes]]" = {}  # the process that makes the base of a store, by its URL
-_LAYOUT = 2  # of a base: one of another layout is made anew
+_LAYOUT = 3  # of a base: one of another layout is made anew
 
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
@@ -285,20 +285,46 @@ def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
 
 
 def newest_per_item(rows: str) -> str:
-    """Return the query for the newest of some rows: an item's answer, and its row without one, with the newest tags."""
-    return (
-        f"SELECT * REPLACE (first_value(tags IGNORE NULLS) OVER of_item AS tags)\nFROM ({rows})\n"
-        f"WINDOW of_item AS (PARTITION BY (item_id, environment) ORDER BY {NEWEST_FIRST} "
-        "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
-        f"QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {NEWEST_FIRST}) = 1"
-    )
+    """Return the query for the newest of some rows: an item's answer, and its row without one.
+
+    They have the newest tags, the first run, and the time since which the answers are the same.
+    """
+    return _NEWEST.format(rows=rows)
 
 
-_OF_PARTS = ", ".join(name for name in LATEST.names if name not in {"answered_at", "part"})
-ANSWERED_AT = "coalesce(answered_at, finished_at) AS answered_at"
-"""When a row was answered: rows of the first versions have no `answered_at`."""
+# A base remembers of all older rows only what these rows hold. So first runs and times since when are taken from
+# those of the rows, unless an answer of another outcome, of a leg that ended late, lies between.
+_NEWEST = f"""
+SELECT * EXCLUDE (other_at) REPLACE (
+    first_value(tags IGNORE NULLS) OVER of_item AS tags, min(first_run_id) OVER of_item AS first_run_id,
+    min(CASE WHEN answered_at > other_at THEN
+        CASE WHEN outcome_since > other_at THEN outcome_since ELSE answered_at END
+    END) OVER of_item AS outcome_since
+)
+FROM (
+    SELECT *, CASE outcome
+        WHEN 'accepted' THEN coalesce(max(answered_at) FILTER (outcome = 'rejected') OVER known, '-infinity')
+        WHEN 'rejected' THEN coalesce(max(answered_at) FILTER (outcome = 'accepted') OVER known, '-infinity')
+    END AS other_at
+    FROM ({{rows}})
+    WINDOW known AS (PARTITION BY (item_id, environment))
+)
+WINDOW of_item AS (
+    PARTITION BY (item_id, environment) ORDER BY {NEWEST_FIRST}
+    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+)
+QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {NEWEST_FIRST}) = 1
+"""
+_WHEN = "coalesce(answered_at, finished_at)"  # a row was answered: rows of the first versions have no `answered_at`
+OF_ROW = {
+    "answered_at": f"{_WHEN} AS answered_at",
+    "first_run_id": "run_id AS first_run_id",
+    "outcome_since": f"{_WHEN} AS outcome_since",
+}
+"""What a row of `verdicts` gives where its columns do not."""
+_OF_PARTS = ", ".join(OF_ROW.get(name, name) for name in LATEST.names if name != "part")
 _KNOWN = f"""
-SELECT {_OF_PARTS}, {ANSWERED_AT}, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
+SELECT {_OF_PARTS}, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
 FROM parts SEMI JOIN legs USING (run_id, leg)
 UNION ALL BY NAME
 SELECT {", ".join(LATEST.names)} FROM base"""

@@ -166,10 +166,7 @@ def answer_in(row: Row) -> Answer:
     return Answer(response, str(row["answer_sha256"]))
 
 
-def exchange_row(
-    exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None, environment: str | None = None
-) -> Row:
-    """Make the row of an exchange; only an operation gives its environment."""
+def exchange_row(exchange: Exchange, *, run_id: str, leg: int, manifest_row: int | None, environment: str) -> Row:
     return _call_cells(exchange) | {
         "run_id": run_id,
         "leg": leg,

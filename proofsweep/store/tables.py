@@ -89,8 +89,7 @@ verdicts (leg): One row for each row of a catalog and each run.
     answered_by_run      string     the earlier run whose answer is used; request IDs and times are of its row
     answered_at          timestamp  when the service gave the verdict, by its own clock; an item's newest counts
 
-exchanges (leg): One row for each HTTP exchange, retries included. Its environment is its own for an operation, else
-                                    that of its run.
+exchanges (leg): One row for each HTTP exchange, retries included.
     run_id               string!    the run, or the operation
     leg                  int32!     the leg of the run or operation that made the call
     manifest_row         int64      the row that the call was made for; null for a call for no row
@@ -109,7 +108,7 @@ exchanges (leg): One row for each HTTP exchange, retries included. Its environme
     bytes_sent           int64      bytes of the request's body, up to the answer; null without a connection
     partner_date         timestamp  the answer's Date header
     sunset               string     the answer's Sunset header, which announces a breaking change
-    environment          string     label of the service's environment for calls of an operation; null for a run's
+    environment          string     label of the service's environment
     unnamed              string     names of members of the answer that the contract does not name, sorted, with commas
 
 runs (leg): One row for each leg of a run.
@@ -134,7 +133,7 @@ runs (leg): One row for each leg of a run.
     bytes_sent           int64      bytes of all request bodies of this leg
     calls                int64      keyed requests sent, whatever the answer
     calls_again          int64      of these calls, those that repeat a call answered in an earlier leg
-    calls_unrecorded     int64      calls of a killed leg that its journal lacks; null, as they are not known
+    calls_unrecorded     int64      calls that are in no table: 0; null for a killed leg, of which they are not known
     throttled            int64      answers with status 429
     rate_learned         double     calls per second that the service admits, as learned; null if the leg met no 429
     quota_before         int64      calls left in the quota when the leg began
@@ -333,8 +332,10 @@ LATEST = _of_verdicts("""
     sidecar_sha256 audio_version outcome accepted action verdict reason proof_id song issued_at classification
     grade_human grade_ai grade_unknown grade_risk_category grade_rubric_version publicly_trusted verify_request_id
     finished_at sidecar_version detail tags relative_path http_status error_code uploads_request_id manifest_line
-    answered_at
+    answered_at calls
 """) + _columns("""
+    first_run_id         string!    the first run that had the item, of those whose rows are there
+    outcome_since        timestamp  since when each answer of the item has the outcome of the newest one
     part                 string!    name of the part of `verdicts` that has the row
 """)
 """Columns of the newest answer of each item, and of its newest row without one. Derived."""

@@ -20,7 +20,7 @@ class Trail:
     journal: Journal
     budget: Budget
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
-    environment: str | None = None  # that the rows of exchanges name; only an operation's do
+    environment: str
 
     def note(self, manifest_row: int | None, exchange: Exchange, owed_to: int | None = None) -> None:
         """Write down an exchange of a row, or of none; by default the budget owes its call to the row."""

@@ -64,6 +64,7 @@ def settle_leg(
     parts.close()  # (1)
     row, beside = count_leg(parts)
     if isinstance(run, Plan):
+        row["calls_unrecorded"] = None if ended_by is EndedBy.KILLED else 0
         published, partition = results.rows_published(run, parts.parts[run.table]), run.partition_of_leg(leg)
         is_whole = published[partition] == len(run.rows_of_partition(partition))
         if is_whole and ended_by is not EndedBy.SUPERSEDED:  # a request to stop came too late

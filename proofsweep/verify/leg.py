@@ -227,6 +227,7 @@ class Leg:
             journal=journal,
             budget=self.budget,
             unattributed=service.unattributed,
+            environment=plan.environment,
             completed=self.completed,
         )
         self.verify = VerifyContext(

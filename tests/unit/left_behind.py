@@ -63,7 +63,7 @@ def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int]
     """Write rows down as a leg does, each with one exchange, and publish nothing."""
     journal = Journal(results, plan.run_id, leg, writer)
     for number in numbers:
-        trail = exchange_row(exchange(), run_id=plan.run_id, leg=leg, manifest_row=number)
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=leg, manifest_row=number, environment=plan.environment)
         journal.add(verdict(plan, leg, number), [trail])
     journal.flush()
 

@@ -20,9 +20,10 @@ FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 
 
 def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> dict[str, object]:
-    texts = ("environment", "item_id", "audio", "outcome", "action")
+    texts = ("item_id", "audio", "outcome", "action")
     return {
         "run_id": run_id,
+        "environment": "sandbox",
         "leg": 1,
         "manifest_row": number,
         "accepted": True,
@@ -45,8 +46,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_latest_run_is_one_of_a_whole_catalog(folder: Path) -> None:
+def test_the_latest_run_is_one_of_a_whole_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the commands take it: no pass over a watched folder, and of one environment."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "beta")
     store, written = results.open_results(str(folder)), Results(open_store(str(folder)))
     delivered = replace(planned("20261122T120000Z_000aaaaaa"), catalog="/in", catalog_kind="ingest")
     written.write_plan(delivered)
@@ -59,7 +61,7 @@ def test_the_latest_run_is_one_of_a_whole_catalog(folder: Path) -> None:
     elsewhere = replace(planned("20261123T120000Z_000aaaaaa"), environment="production")
     written.write_plan(elsewhere)
     assert store.latest_run(environment="production") == elsewhere.run_id
-    with pytest.raises(ResultsError, match="name one of production, sandbox"):
+    with pytest.raises(ResultsError, match="the environments production, sandbox; name one of them"):
         store.latest_run()
 
 
@@ -81,19 +83,37 @@ def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:
     assert frame["audio_bytes"].dtype == pd.ArrowDtype(pa.int64())
 
 
-def test_one_of_several_environments_is_read_if_it_is_named(folder: Path) -> None:
-    """Views, tables and frames alike; without a name nothing is mixed, and the error says how it is named."""
+def test_one_of_several_environments_is_read_if_it_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a call, or for all calls, in views, tables and frames alike; else it is that of the config, as of commands.
+
+    If that is none of them, nothing is mixed, and the error says how one is named.
+    """
     written = Results(open_store(str(folder)))
     elsewhere = replace(planned("20261123T120000Z_000aaaaaa"), environment="production")
     written.write_plan(elsewhere)
     rows = [row(elsewhere.run_id, 0) | {"environment": "production", "item_id": "p"}]
     written.create_part(f"verdicts/run_date=2026-11-23/{elsewhere.run_id}-00000-001.parquet", "verdicts", rows)
-    store = results.open_results(str(folder))
+    store, production = (results.open_results(str(folder), name) for name in (None, "production"))
 
+    assert production.latest_run() == elsewhere.run_id
+    for asked in (production.verdicts(), production.sql("FROM verdicts").to_arrow_table()):
+        assert asked["item_id"].to_pylist() == ["p"]
+    assert (len(production.verdicts(FIRST)), len(production.table("verdicts", environment="all"))) == (2, 5)
+    assert (store.latest_run(), len(store.sql("FROM verdicts")), len(store.verdicts())) == (SECOND, 4, 5)
     assert store.pandas("verdicts", environment="production")["item_id"].tolist() == ["p"]
     assert store.table("verdicts", columns=["item_id"], environment="production").to_pylist() == [{"item_id": "p"}]
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "beta")
     with pytest.raises(ResultsError, match="in Python environment="):
-        store.pandas("catalog")
+        results.open_results(str(folder)).pandas("catalog")
+
+
+def test_a_sum_is_a_whole_number(folder: Path) -> None:
+    """DuckDB adds up in 128 bits, of which pandas makes a float; two columns may have one name."""
+    store = results.open_results(str(folder))
+
+    totals = store.sql("SELECT run_id, sum(calls), 1 AS run_id FROM verdicts GROUP BY ALL ORDER BY run_id").df()
+
+    assert (str(totals["sum(calls)"].dtype), totals["sum(calls)"].tolist()) == ("int64", [4, 4])
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 -- each item that was answered and is listed no more. What a pass over a watched folder took is never gone: passes move
 -- files; nor is what lies in a folder that could not be read. Of a catalog that is retired nothing is here, but for what
 -- another one lists. The newest tags that were given stay. Audio and sidecar are where the newest listing or a later run
--- found them.
+-- found them. First seen is when the first run with the item began, of those whose rows are there; accepted or rejected
+-- since is when the first answer came of all that said the same without another one between.
 WITH every_listed AS NOT MATERIALIZED (
     SELECT
         environment, identity, catalog, run_id, manifest_row, item_id, audio, sidecar, audio_bytes, audio_version,
-        sidecar_version, reason, detail, relative_path, manifest_line, tags
+        sidecar_version, reason, detail, relative_path, manifest_line, audio_format, tags
     FROM store.listing JOIN store.listings USING (run_id)
     WHERE list_contains(getvariable('environments'), environment)
 ),
@@ -45,21 +46,37 @@ homes AS (  -- of each run
     LEFT JOIN unread ON unread.run_id = listings.run_id
 ),
 unlisted AS MATERIALIZED (  -- what was answered, and is listed no more
-    SELECT answer.environment, answer.item_id, answer.audio_sha256
+    SELECT answer.environment, answer.item_id, answer.audio_sha256, answer.run_id
     FROM store.answers AS answer
     SEMI JOIN (FROM homes WHERE may_be_gone) AS homes ON homes.run_id = answer.run_id
     ANTI JOIN every_listed AS listed ON (listed.environment, listed.item_id) = (answer.environment, answer.item_id)
 ),
-moved AS (  -- the same bytes are listed under another name
-    SELECT unlisted.environment, unlisted.item_id, min(same_audio.file) AS moved_to
-    FROM unlisted
-    JOIN (
-        SELECT environment, audio_sha256, coalesce(relative_path, audio) AS file
-        FROM store.answers
-        SEMI JOIN unlisted USING (environment, audio_sha256)
-        ANTI JOIN unlisted USING (environment, item_id)
-    ) AS same_audio USING (environment, audio_sha256)
+same_audio AS MATERIALIZED (  -- under another name, which is listed
+    SELECT
+        environment, audio_sha256, first_run_id, coalesce(relative_path, audio) AS file,
+        row_number() OVER (PARTITION BY environment, audio_sha256, first_run_id ORDER BY item_id) AS place
+    FROM store.answers
+    SEMI JOIN unlisted USING (environment, audio_sha256)
+    ANTI JOIN unlisted USING (environment, item_id)
+),
+followed AS (  -- by what came since with the same bytes
+    SELECT
+        unlisted.*, min(same_audio.file) AS any_file,
+        min(same_audio.first_run_id) FILTER (same_audio.first_run_id > unlisted.run_id) AS moved_by
+    FROM unlisted JOIN same_audio USING (environment, audio_sha256)
     GROUP BY ALL
+),
+moved AS (  -- As in `changes`, the n-th that is gone became the n-th that was new; a copy that was there is the last choice.
+    SELECT gone.environment, gone.item_id, coalesce(same_audio.file, any_file) AS moved_to
+    FROM (
+        SELECT
+            *,
+            row_number() OVER (PARTITION BY environment, audio_sha256, run_id, moved_by ORDER BY item_id) AS place
+        FROM followed
+    ) AS gone
+    LEFT JOIN same_audio
+        ON (same_audio.environment, same_audio.audio_sha256, same_audio.first_run_id, same_audio.place)
+        = (gone.environment, gone.audio_sha256, moved_by, gone.place)
 ),
 untagged AS MATERIALIZED (
     SELECT environment, item_id, audio
@@ -117,7 +134,7 @@ known AS NOT MATERIALIZED (
         listed.run_id AS listed_run_id, listed.audio AS listed_audio, listed.sidecar AS listed_sidecar,
         listed.audio_bytes AS listed_audio_bytes, listed.audio_version AS listed_audio_version,
         listed.sidecar_version AS listed_sidecar_version, listed.reason AS listed_reason,
-        listed.detail AS listed_detail, listed.relative_path AS listed_path, listed.manifest_line AS listed_line
+        listed.audio_format AS listed_audio_format, listed.detail AS listed_detail, listed.relative_path AS listed_path, listed.manifest_line AS listed_line
     FROM standing AS stands
     LEFT JOIN homes USING (run_id)
     LEFT JOIN lent ON (lent.environment, lent.item_id) = (stands.environment, stands.item_id)
@@ -165,12 +182,16 @@ SELECT
     CASE WHEN is_found_anew THEN coalesce(try(decode(listed_audio)), listed_audio::VARCHAR) ELSE audio END AS audio,
     CASE WHEN is_found_anew THEN coalesce(try(decode(listed_sidecar)), listed_sidecar::VARCHAR) ELSE sidecar END
         AS sidecar,
-    mode, coalesce(audio_bytes, listed_audio_bytes) AS audio_bytes, audio_sha256, shown_reason AS reason,
+    mode, coalesce(audio_format, listed_audio_format) AS audio_format,
+    coalesce(audio_bytes, listed_audio_bytes) AS audio_bytes, audio_sha256, shown_reason AS reason,
     CASE WHEN stands_as NOT IN ('listed', 'not_sent') THEN verdict END AS verdict,
     CASE stands_as WHEN 'listed' THEN 'fix_catalog' WHEN 'not_sent' THEN NULL ELSE action END AS action, song, proof_id,
     issued_at, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version,
     http_status, error_code, uploads_request_id, verify_request_id, run_id, leg, manifest_row, finished_at,
     listed_run_id, CASE WHEN is_listed THEN listed_line ELSE manifest_line END AS manifest_line, identities,
+    calls, strptime(first_run_id[:15], '%Y%m%dT%H%M%S') AT TIME ZONE 'UTC' AS first_seen_at,
+    CASE stands_as WHEN 'accepted' THEN coalesce(outcome_since, answered_at) END AS accepted_since,
+    CASE stands_as WHEN 'rejected' THEN coalesce(outcome_since, answered_at) END AS rejected_since,
     tags /* tag columns */
 FROM judged
 LEFT JOIN (SELECT reason AS advised, what_to_do FROM store.advice) ON advised = shown_reason, store.general_advice

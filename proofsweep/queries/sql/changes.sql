@@ -178,8 +178,10 @@ SELECT
     before.grade_risk_category AS before_grade_risk_category, now.grade_risk_category AS now_grade_risk_category,
     before.grade_rubric_version AS before_grade_rubric_version, now.grade_rubric_version AS now_grade_rubric_version,
     before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
-    now.verify_request_id AS verify_request_id, coalesce(now.tags, before.tags) AS tags /* tag columns */
+    now.verify_request_id AS verify_request_id, plans.catalog,
+    strptime(at_run[:8], '%Y%m%d')::DATE AS run_date, coalesce(now.tags, before.tags) AS tags /* tag columns */
 FROM judged
+JOIN store.plans AS plans ON plans.run_id = at_run
 WHERE (
     has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
     OR has_other_rubric

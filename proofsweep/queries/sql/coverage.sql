@@ -3,12 +3,13 @@
 -- with the version of the file that is listed; covered is that, or ineligible, so that covered = files when nothing is
 -- left to do. Gone are items of the catalog that are listed no more; of moved ones the same bytes are listed elsewhere.
 -- What lies in a folder that could not be read is not listed, and counts as it stood. Passes over watched folders list no
--- catalog, since each is a part. The oldest open reject is the oldest answer among the files that are rejected now.
+-- catalog, since each is a part. The oldest and the newest answer, and those of 30 days, are of the answered ones. The
+-- oldest open reject is since when the file is rejected that is so for longest.
 WITH items AS (
     SELECT
-        environment, unnest(identities) AS identity, state, reason,
+        environment, unnest(identities) AS identity, state, reason, rejected_since,
         state NOT IN ('gone', 'moved') AS is_there, is_covered,
-        CASE WHEN is_there THEN answered_at END AS answered_at
+        CASE WHEN is_covered AND state <> 'ineligible' THEN answered_at END AS answered_at
     FROM catalog
     WHERE listed_run_id IS NOT NULL  -- what a pass took is not listed, and not of the catalog any more
         OR run_id NOT IN (SELECT run_id FROM store.plans WHERE catalog_kind = 'ingest')
@@ -23,6 +24,6 @@ SELECT
     count(*) FILTER (state IN ('rejected', 'failed', 'ineligible') AND reason IS DISTINCT FROM 'clip') AS need_attention,
     count(*) FILTER (answered_at >= now() - INTERVAL 30 DAY) AS answered_in_30_days,
     min(answered_at) AS oldest_answer, max(answered_at) AS newest_answer, listings.run_id AS newest_run_id,
-    min(answered_at) FILTER (state = 'rejected') AS oldest_open_reject
+    min(rejected_since) AS oldest_open_reject
 FROM items JOIN store.listings AS listings USING (environment, identity)
 GROUP BY environment, identity, listings.catalog, listings.run_id

@@ -1,1 +1,3 @@
-SELECT * EXCLUDE (filename) /* tag columns */ FROM store.verdicts WHERE list_contains(getvariable('environments'), environment)
+SELECT * EXCLUDE (filename), coalesce(relative_path, audio) AS file /* tag columns */
+FROM store.verdicts
+WHERE list_contains(getvariable('environments'), environment)

@@ -99,7 +99,7 @@ def test_what_a_killed_leg_has_published_does_not_wait(results: Results) -> None
     breaking = BreakingStore(Path(results.store.url), writes_left=2)  # both parts, and no deletion
     parts = LegParts(Results(breaking), plan, 1, journal)
     for row in (0, 1):
-        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row, environment=plan.environment)
         journal.add(verdict(plan, 1, row), [trail])
         journal.flush()
         if row == 0:

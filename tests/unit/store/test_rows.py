@@ -188,7 +188,7 @@ EXCHANGE = Exchange(call=Call.USAGE, attempt=2, started_at=NOON, elapsed_ms=1.5,
 
 
 def audit_row(exchange: Exchange, manifest_row: int | None = 5) -> Row:
-    return exchange_row(exchange, run_id="r", leg=1, manifest_row=manifest_row)
+    return exchange_row(exchange, run_id="r", leg=1, manifest_row=manifest_row, environment="beta")
 
 
 def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:

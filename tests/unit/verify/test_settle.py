@@ -87,7 +87,7 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan) -> None:
     journal = Journal(results, plan.run_id, 1, "w")
     parts = LegParts(results, plan, 1, journal)
     for row in (2, 0, 1):
-        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row, environment=plan.environment)
         journal.add(verdict(plan, 1, row), [trail])
         journal.flush()
         if row != 0:
@@ -167,7 +167,7 @@ def test_what_no_listing_shows_of_a_dead_leg_is_published(results: Results, plan
     journal = Journal(results, plan.run_id, 1, held.signs.holder.writer)
     for number in range(3):
         journal.add(
-            verdict(plan, 1, number), [exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=number)]
+            verdict(plan, 1, number), [exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=number, environment=plan.environment)]
         )
         journal.flush()
     let_holder_die(results, plan, 1)
