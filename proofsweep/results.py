@@ -88,8 +88,8 @@ class ResultsStore:
     ) -> pa.Table:
         """Return a table of all environments, or a view: of one that is named, else of the run's, else as `sql` does.
 
-        A table of an environment that is named is the view of its name, where each tag is a column. ResultsError if there
-        is no such table, view, run or column, or the store cannot be read.
+        A table of an environment that is named is the view of its name, where each tag is a column. ResultsError if
+        there is no such table, view, run or column, or the store cannot be read.
         """
         plan = None if run_id is None else self._results.plan(run_id)
         named = environment or (self._environment if plan is None else None)
@@ -168,20 +168,21 @@ class ResultsStore:
 
 def _with_int64(answer: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
     """Return the same rows without numbers of 128 bits, which pandas takes for floats and Polars for decimals."""
-    if answer is None or "hugeint" not in {kind.id for kind in answer.types}:
+    kinds = [kind.id for kind in getattr(answer, "types", ())]  # a statement without rows answers None
+    if "hugeint" not in kinds:
         return answer
-    kinds = ("::BIGINT" if kind.id == "hugeint" else "" for kind in answer.types)
-    columns = (
-        f"#{place}{kind} AS {quoted_name(name)}"
-        for place, (name, kind) in enumerate(zip(answer.columns, kinds, strict=True), 1)
-    )
+    columns = []
+    for place, (name, kind) in enumerate(zip(answer.columns, kinds, strict=True), 1):
+        value = f"#{place}::BIGINT" if kind == "hugeint" else f"#{place}"
+        columns.append(f"{value} AS {quoted_name(name)}")
     return answer.project(", ".join(columns))
 
 
 def open_results(url: str, environment: str | None = None) -> ResultsStore:
     """Open the results store at a folder's path, `file://` URL or bucket URL.
 
-    Each call speaks of the environment, if one is named here. ResultsError if no run was ever planned there; the path is probably misspelt.
+    Each call speaks of the environment, if one is named here. ResultsError if no run was ever planned there; the path
+    is probably misspelt.
     """
     results = Results(open_store(url))
     if not any(results.store.folders(each) for each in ("_runs", "probes")):

@@ -50,7 +50,7 @@ def open_views(
     The views show one environment of those that have what is `asked`: None takes `preferred` if it is among them, or
     the only one; `all` shows all. Only the views are made that are asked for, if any is: to make all takes a second.
     A `note` is told if others have what is asked, and this one has not. ResultsError if there is none, or not this one,
-    or none is named and there are several. The macro `name_key` gives what the spellings of one supplier have in common.
+    or none is named and there are several. The macro `name_key` gives what spellings of one name have in common.
     """
     connection = duckdb.connect(config=OFFLINE)
     try:

@@ -1,5 +1,6 @@
--- One row for each HTTP exchange and each file whose answer it led to. So those of one file are all that its answers rest
--- on: also the exchanges for a file with the same bytes, of the same run or of an earlier one, whose answer was used.
+-- One row for each HTTP exchange and each file whose answer it led to; its file is null if it was made for none. So those
+-- of one file are all that its answers rest on: also the exchanges for a file with the same bytes, of the same run or of
+-- an earlier one, whose answer was used.
 WITH called_for AS (
     SELECT environment, item_id, file, run_id, manifest_row FROM verdicts
     UNION
@@ -14,4 +15,4 @@ WITH called_for AS (
 )
 SELECT exchanges.*, item_id, file
 FROM exchanges
-JOIN called_for ON (called_for.run_id, called_for.manifest_row) = (exchanges.run_id, exchanges.manifest_row)
+LEFT JOIN called_for ON (called_for.run_id, called_for.manifest_row) = (exchanges.run_id, exchanges.manifest_row)

@@ -34,7 +34,9 @@ def verdict(manifest_row: int) -> Row:
 
 
 def exchange(manifest_row: int) -> Row:
-    return exchange_row(left_behind.exchange(), run_id=PLAN.run_id, leg=1, manifest_row=manifest_row, environment="beta")
+    return exchange_row(
+        left_behind.exchange(), run_id=PLAN.run_id, leg=1, manifest_row=manifest_row, environment="beta"
+    )
 
 
 def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:

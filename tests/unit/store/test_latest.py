@@ -98,6 +98,28 @@ def test_the_service_s_clock_orders_whenever_a_leg_ends(results: Results) -> Non
     assert list(Latest(results).whole_answers("beta", ["a", "b"])) == ["a"]
 
 
+@pytest.mark.parametrize("is_grown", [True, False])
+def test_the_first_run_and_since_when_answers_are_the_same_are_kept(results: Results, *, is_grown: bool) -> None:
+    """Nights without an answer end nothing; an answer of a leg that ended late does, whenever the base was made."""
+    for run_id, outcome in zip(RUNS, ("failed", "accepted", "rejected", "failed", "rejected"), strict=False):
+        end(results, run_id, ("a", outcome))
+        if is_grown:
+            refresh(results)
+    refresh(results)
+    assert since(results) == (RUNS[0], RUNS[2])
+
+    late = datetime(2026, 11, 4, 18, tzinfo=UTC)
+    end(results, RUNS[5], ("a", "accepted"), answered_at=late)
+    refresh(results)
+    assert since(results) == (RUNS[0], RUNS[4])
+
+
+def since(results: Results) -> tuple[object, str]:
+    """Return of the newest answer its first run, and the run since which the answers are the same."""
+    [row] = [row for row in base_rows(results) if row["outcome"] in OUTCOMES[:2]]
+    return row["first_run_id"], f"{row['outcome_since']:%Y%m%dT%H%M%SZ}_000aa"
+
+
 def test_a_base_of_an_earlier_version_is_made_anew(results: Results) -> None:
     """Its rows lack what orders them."""
     end(results, RUNS[0], ("a", "accepted"))

@@ -131,8 +131,9 @@ def test_a_row_says_the_calls_of_all_its_tries(new_leg: LegBuilder, service: Scr
     assert work(leg) == "complete"
 
     names = [part.name for part in leg.parts.parts["exchanges"]]
-    exchanges = leg.results.table("exchanges", names, ["manifest_row", "call"]).to_pylist()
+    exchanges = leg.results.table("exchanges", names, ["manifest_row", "call", "environment"]).to_pylist()
     sent = Counter(each["manifest_row"] for each in exchanges if Call(each["call"]).is_keyed)
+    assert {each["environment"] for each in exchanges} == {leg.plan.environment}
     assert calls_of_rows(leg) == {row: sent[row] for row in range(3)}
     assert max(calls_of_rows(leg).values()) > 3
     assert not set(leg.budget.calls_of_tries) & set(range(3))
