@@ -256,8 +256,7 @@ class Leg:
             abort=service.abort,
             progress=lambda: self.progress,
         )
-        self.row_context = RowContext(plan.run_id, number, plan.environment, recovered)
-        self._meter = ProgressMeter()
+        self.row_context, self._meter = RowContext(plan.run_id, number, plan.environment, recovered), ProgressMeter()
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""
