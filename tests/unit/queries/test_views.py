@@ -146,6 +146,17 @@ def test_what_is_gone_or_has_moved_needs_no_attention(results: Results) -> None:
     assert pairs(results) == {"a": "rejected", "b": "gone", "c": "rejected", "new b": "gone"}
 
 
+def test_a_move_has_one_target_wherever_it_is_told(results: Results) -> None:
+    """Of copies that move in one night the n-th became the n-th; a copy that was there before is no target."""
+    sha = REJECTED | {"audio_sha256": "the same"}
+    night(results, MONDAY, {"0": sha, "a1": sha, "a2": sha})
+    night(results, TUESDAY, {"0": sha, "b1": sha, "b2": sha})
+
+    moved = {"a1": "b1", "a2": "b2"}
+    assert pairs(results, "SELECT before_audio[4:], file FROM changes WHERE cause = 'moved'") == moved
+    assert pairs(results, "SELECT item_id, moved_to FROM catalog WHERE state = 'moved'") == moved
+
+
 def test_files_that_passes_took_are_none_of_a_folder_that_was_verified_once(results: Results) -> None:
     """They were moved away. How they stand is known; what the folder has, its listing says."""
     night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED}, catalog="/drops")
