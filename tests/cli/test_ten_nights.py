@@ -17,7 +17,7 @@ from proofsweep_cli.app import run
 
 from ..worlds.command_world import said, told
 from ..worlds.core import results_at
-from ..worlds.ten_nights import CATALOG, ENVIRONMENTS, Change, KnownRun, TenNights
+from ..worlds.ten_nights import CATALOG, ENVIRONMENTS, OUTCOMES, Change, KnownRun, TenNights
 
 SEEDS = int(os.environ.get("PROOFSWEEP_SOAK_NIGHTS", "1"))
 NIGHTS, EACH = (7, 4) if SEEDS == 1 else (10, 1)
@@ -30,6 +30,7 @@ VIEWS = {
     "catalog": "environment, item_id, state",
     "coverage": "catalog, environment, files, answered, covered, "
     "accepted, rejected, failed, ineligible, not_sent, gone",
+    "run_totals": "run_id, accepted, rejected, failed, ineligible",
 }
 """What is asked of each view."""
 
@@ -67,6 +68,8 @@ def agree_with_views(ask: Callable[[str], Sequence[tuple[Any, ...]]], truth: Ten
         assert (view, nested(found[view])) == (view, outcomes)
     assert nested(found["catalog"]) == {environment: truth.states(environment) for environment in ENVIRONMENTS}
     assert len(found["catalog"]) == len({cells[:2] for cells in found["catalog"]})
+    totals = {run_id: dict(zip(OUTCOMES, counts, strict=True)) for run_id, *counts in found["run_totals"]}
+    assert totals == {run.run_id: run.counts for run in truth.runs}
     covered = {environment: counts for catalog, environment, *counts in found["coverage"] if catalog == CATALOG}
     assert covered == {environment: [*truth.coverage(environment)] for environment in ENVIRONMENTS}
 

@@ -13,7 +13,8 @@ from .ended_runs import answered, plan_of_run
 ENVIRONMENTS = ("beta", "production")
 CATALOG = "/c/catalog.csv"
 ERASED: Row = {"outcome": "rejected", "verdict": "unregistered", "reason": "unregistered", "action": "reject"}
-_ANSWERS = ("accepted", "rejected")
+OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+_ANSWERS = OUTCOMES[:2]
 
 Change = tuple[str, str, str | None]
 """An item, its change and the cause."""
@@ -31,6 +32,12 @@ class KnownRun:
     listed: set[str]
     skipped: int
     is_whole: bool
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The rows by outcome, also of a run that has lost them since."""
+        found = Counter(row["outcome"] for row in self.rows.values())
+        return {outcome: found[outcome] for outcome in OUTCOMES}
 
     @property
     def answers(self) -> dict[str, Row]:
