@@ -23,7 +23,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ..worlds import known_nights
-from ..worlds.cookbook_answers import ANSWERS
+from ..worlds.cookbook_answers import ANSWERS, MONTH
 from ..worlds.counted_rows import OPEN, Cells, CountedRows, key_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "cookbook.md"
@@ -64,6 +64,7 @@ def test_coverage_and_status_count_each_catalog_as_its_rows_say(results: Results
         )
         assert row["need_attention"] == sum(counts[state] for state in OPEN)
         assert (row["oldest_answer"], row["newest_answer"]) == (min(times), max(times))
+        assert row["answered_in_30_days"] == sum(time >= MONTH for time in times)
         assert row["oldest_open_reject"] == min(since)
         shown = catalogs.get(row["catalog"], {})
         assert shown == {name: counts[name] for name in shown} | {"remaining": counts["files"] - counts["covered"]}
