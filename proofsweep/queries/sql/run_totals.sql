@@ -1,7 +1,14 @@
 -- One row for each run, over all its legs and partitions: its rows by outcome, what remains, and what its ended legs have
 -- called. The rows are those in `verdicts`; of a run that was pruned, those that its legs have counted. It is complete if
 -- nothing remains; else it ended as its last leg that did not, and null if none has ended.
-WITH legs AS (
+WITH known AS (  -- of a run that was pruned wholly, only its rows of `runs` are left
+    SELECT run_id, environment, catalog, catalog_kind, items, skipped FROM store.plans
+    UNION ALL
+    SELECT run_id, any_value(environment), any_value(catalog), NULL, any_value(items), any_value(skipped)
+    FROM store.runs ANTI JOIN store.plans USING (run_id)
+    GROUP BY run_id
+),
+legs AS (
     SELECT
         run_id, count(*) AS legs, min(started_at) AS started_at, max(finished_at) AS finished_at,
         arg_max(ended_by, (finished_at, leg)) FILTER (ended_by <> 'complete') AS stopped_by,
@@ -30,13 +37,13 @@ by_outcome AS (
     GROUP BY run_id
 )
 SELECT
-    plans.run_id, strptime(plans.run_id[:8], '%Y%m%d')::DATE AS run_date, environment, catalog, catalog_kind, started_at,
+    known.run_id, strptime(known.run_id[:8], '%Y%m%d')::DATE AS run_date, environment, catalog, catalog_kind, started_at,
     finished_at, coalesce(legs, 0) AS legs, items, skipped, coalesce(accepted, 0)::BIGINT AS accepted,
-    coalesce(rejected, 0)::BIGINT AS rejected, coalesce(by_outcome.failed, 0)::BIGINT AS failed,
+    coalesce(rejected, 0)::BIGINT AS rejected, coalesce(failed, 0)::BIGINT AS failed,
     coalesce(ineligible, 0)::BIGINT AS ineligible, (items - coalesce(finished, 0))::BIGINT AS remaining,
     CASE WHEN items = coalesce(finished, 0) THEN 'complete' ELSE stopped_by END AS ended_by, calls, calls_again,
     throttled, bytes_sent, quota_after
-FROM store.plans AS plans
-LEFT JOIN by_outcome ON by_outcome.run_id = plans.run_id
-LEFT JOIN legs ON legs.run_id = plans.run_id
+FROM known
+LEFT JOIN by_outcome ON by_outcome.run_id = known.run_id
+LEFT JOIN legs ON legs.run_id = known.run_id
 WHERE list_contains(getvariable('environments'), environment)
