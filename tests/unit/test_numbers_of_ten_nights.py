@@ -4,7 +4,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from proofsweep.queries.selected_rows import IS_OPEN, SelectedRows, items_standi
 from proofsweep.queries.status import describe_run
 from proofsweep.queries.store_status import store_status
 from proofsweep.reports.export import Target, export
+from proofsweep.reports.languages import Languages
 from proofsweep.results import ResultsStore
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -132,8 +133,11 @@ def test_lists_and_letters_have_each_open_file_of_a_supplier_once(
     with selected.opened(IS_OPEN) as files:
         [value] = files.tag_values(["supplier"]).values()
         assert {key: count for key, _, count in files.counts_by(value)} == suppliers
-    lists = export(selected, OPEN, Target.of(f"{tmp_path}/lists/", None, "report"), "supplier")
-    letters = export(selected, OPEN, Target.of(f"{tmp_path}/letters/", "letter", "letter"), "supplier")
+    today, languages = date(2026, 11, 20), Languages.of({})
+    to_lists = Target.of(f"{tmp_path}/lists/", None, "report")
+    lists = export(selected, OPEN, to_lists, today=today, by="supplier", languages=languages)
+    to_letters = Target.of(f"{tmp_path}/letters/", "letter", "letter")
+    letters = export(selected, OPEN, to_letters, today=today, by="supplier", languages=languages)
     assert sorted(each.rows for each in lists) == sorted(suppliers.values())
     assert sorted(each.rows for each in letters) == sorted(mendable.values())
     written = "".join(letter.path.read_text("utf-8") for letter in letters)
@@ -158,7 +162,7 @@ def test_a_page_counts_as_the_rows_do(results: Results, truth: CountedRows) -> N
     for run_id, plan in truth.plans.items():
         if plan["catalog"] == known_nights.NIGHTLY:
             nights.setdefault(run_id[:8], Counter()).update(truth.outcomes(run_id))
-    assert {f"{day:%Y%m%d}": +rows for day, rows in own.nights[:-1]} == {day: nights[day] for day in [*nights][:-1]}
+    assert {f"{night.day:%Y%m%d}": +night.found for night in own.nights} == nights
     assert run_facts(results, newest).counts.files == truth.outcomes(newest).total()
 
 
