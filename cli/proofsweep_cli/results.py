@@ -10,7 +10,7 @@ from proofsweep.config.notices import say
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.domain.text import counted, printable
+from proofsweep.domain.text import counted, printable, remaining_words
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
 from proofsweep.queries.run_calls import calls_of_run
 from proofsweep.queries.search import MOST_LISTED, searching
@@ -151,7 +151,7 @@ def _words_of_change(row: dict[str, str | None]) -> str:
 def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[tuple[str, str]]:
     """Say what a run that did not come to its end cannot tell, and the command that goes on with it."""
     if status.remaining:
-        rows = f"{status.remaining:,} of {counted(status.plan.items, 'row')} remain ({status.state})"
+        rows = f"{remaining_words(status.remaining, status.plan.items)} ({status.state})"
         unknown = f"{rows}: nothing is known of them yet"
         if status.is_over or status.active:
             yield unknown, ""

@@ -9,7 +9,7 @@ import typer
 
 from proofsweep.domain.errors import RunIsActive, UsageError
 from proofsweep.domain.runs import INGEST
-from proofsweep.domain.text import counted, minute_of
+from proofsweep.domain.text import counted, minute_of, remaining_words
 from proofsweep.queries.status import (
     RunStatus,
     StopReport,
@@ -184,7 +184,7 @@ def _print_catalog(request: CommandRequest, out: Screen, each: "CatalogStatus") 
         out.line(f"  {', '.join([counted(each.counts['files'], 'file'), *counts])}")
     out.line(f"  last run: {each.last_run}, {each.ended_by}, {minute_of(each.last_at)}")
     if each.run_remaining:
-        rows = f"  {each.run_remaining:,} of {counted(each.run_items, 'row')} of it remain:"
+        rows = f"  {remaining_words(each.run_remaining, each.run_items)}:"
         out.line(rows, command=request.command("resume", each.last_run), style="bold")
 
 
@@ -198,7 +198,7 @@ def _quota(quota: "QuotaStatus", now: datetime) -> str:
 def _lines_of_stop(stopped: StopReport, request: CommandRequest) -> Iterator[str | tuple[str, str]]:
     run, legs = stopped.run, stopped.legs
     run_id = run.plan.run_id
-    rest = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain:"
+    rest = f"{remaining_words(run.remaining, run.plan.items)}:"
     resume = request.command("resume", run_id)
     if not legs and run.open_legs:
         yield f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept:", resume

@@ -36,7 +36,7 @@ from proofsweep.config.sections import AlertsSettings, CatalogSettings, ServiceS
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES, new_run_id
-from proofsweep.domain.text import counted
+from proofsweep.domain.text import counted, remaining_words
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.ingest.rules import Decision
 from proofsweep.operations.rotate import recorded_rotations
@@ -271,10 +271,10 @@ class AlertFacts:
 
 def _rows_of(run: RunStatus) -> str | None:
     """Say how many rows remain, or failed if none does; None if neither."""
-    failed, rows = run.rows("failed"), f"of {counted(run.plan.items, 'row')}"
     if run.remaining:
-        return f"{run.remaining:,} {rows} remain"
-    return f"{failed:,} {rows} failed" if failed else None
+        return remaining_words(run.remaining, run.plan.items)
+    failed = run.rows("failed")
+    return f"{failed:,} of {counted(run.plan.items, 'row')} failed" if failed else None
 
 
 def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:

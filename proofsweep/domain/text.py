@@ -79,6 +79,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def remaining_words(remaining: int, rows: int) -> str:
+    return f"{remaining:,} of {counted(rows, 'row')} {'remains' if remaining == 1 else 'remain'}"
+
+
 def minute_of(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d %H:%M} UTC"
 

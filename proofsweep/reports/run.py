@@ -6,7 +6,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.outcomes import MEANING_OF_VALID
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import OUTCOMES
-from proofsweep.domain.text import markdown
+from proofsweep.domain.text import markdown, remaining_words
 from proofsweep.queries.status import NEED_ATTENTION, Group, RunStatus
 
 
@@ -25,7 +25,7 @@ def ending_of(run: RunStatus) -> str:
 
 def line_of(run: RunStatus) -> str:
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
-    counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
+    counts += [remaining_words(run.remaining, run.plan.items)] if run.remaining else []
     why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why])
 

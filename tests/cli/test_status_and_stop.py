@@ -47,7 +47,7 @@ def test_each_catalog_has_its_counts(proofsweep: Command, finished_run: str, cat
     assert counts.startswith("  26 files, 26 covered, ")
     assert ended.startswith(f"  last run: {finished_run}, complete, 20")
     assert planned_only.startswith(f"  last run: {planned}, planned only, 20")
-    assert remain == f"  1 of 1 row of it remain: proofsweep resume {planned}"
+    assert remain == f"  1 of 1 row remains: proofsweep resume {planned}"
     assert quota.startswith("quota: ")
     assert " calls left at " in quota
     whole, part = document["catalogs"]

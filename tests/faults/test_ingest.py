@@ -369,6 +369,6 @@ def test_a_file_that_fails_and_files_that_cannot_be_moved_are_told_once(
     again = titles_after("tampered")
 
     assert not failing.exists()
-    assert failed == ["proofsweep: 1 of 1 rows failed, and none was answered (elsewhere)"]
+    assert failed == ["proofsweep: 1 of 1 row failed, and none was answered (elsewhere)"]
     assert unmoved == ["proofsweep: verified files that are not moved: 1 (elsewhere)"]
     assert (healed, again) == ([], failed)
