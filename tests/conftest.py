@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 KEPT = ("PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_")
 """How our only variables begin that a test run may inherit; the person who runs it may have set others."""
 
+LONGEST = {"test_interleavings.py", "test_numbers_of_ten_nights.py", "test_worlds.py", "test_crashed_runs.py"}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give Prefect an empty home before it is imported, and remove the settings of the person who runs the tests."""
@@ -64,9 +66,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put a file of unit tests behind each other file: these calculate while those wait."""
+    """Put a file of unit tests behind each other file: these calculate while those wait.
+
+    The longest come first: begun last, one of them would keep a processor busy while the other one is idle.
+    """
     files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
+    for item in sorted(items, key=lambda item: item.path.name not in LONGEST):
         files.setdefault(item.path, []).append(item)
     units = deque(tests for path, tests in files.items() if "unit" in path.parts)
     items.clear()
