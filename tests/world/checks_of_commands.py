@@ -26,7 +26,7 @@ LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a se
 _TURN = timedelta(seconds=3)  # that the first call of a file which has begun may wait for those of others
 _INEXACT = timedelta(seconds=1.5)  # how well a process knows a service's clock that is not its own
 _PAIR_SECONDS = 900.0  # that a file waits for its sidecar, as the settings have it
-_OK = 200
+_OK, _THROTTLED = 200, 429
 
 
 def checks_of_commands(checks: "Checks") -> list[Callable[[], Iterator[str]]]:
@@ -82,20 +82,20 @@ class _ChecksOfCommands:
         for process, leg in self._legs():
             calls = self._calls_of(process, leg)
             most = leg.bounds.max_calls
-            if most is not None and calls > most:
-                yield f"{leg.run_id} leg {leg.number} made {calls} of {most} calls"
-            of_quota = leg.allowed.of_quota
-            if of_quota is not None and calls > of_quota:
-                yield f"{leg.run_id} leg {leg.number} made {calls} calls where the reserve leaves {of_quota}"
+            if most is not None and len(calls) > most:
+                yield f"{leg.run_id} leg {leg.number} made {len(calls)} of {most} calls"
+            of_quota, counted = leg.allowed.of_quota, sum(each.status != _THROTTLED for each in calls)
+            if of_quota is not None and counted > of_quota:  # the partner counts no call that it throttles
+                yield f"{leg.run_id} leg {leg.number} made {counted} calls where the reserve leaves {of_quota}"
 
     def _legs(self) -> Iterator[tuple[Process, WorkedLeg]]:
         for process, commands in self.night.running:
             yield from ((process, leg) for leg in commands.legs)
 
-    def _calls_of(self, process: Process, leg: WorkedLeg) -> int:
+    def _calls_of(self, process: Process, leg: WorkedLeg) -> list[Served]:
         until = leg.ended_at or math.inf
         served = (each for each in self.night.partner.served if each.by is process and each.is_keyed)
-        return sum(leg.began_at <= each.at <= until for each in served)
+        return [each for each in served if leg.began_at <= each.at <= until]
 
     # --- What looks say
 
