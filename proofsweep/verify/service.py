@@ -4,13 +4,15 @@ It is examined before anything is spent: does it answer, does it take the key, h
 """
 
 import resource
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from secrets import token_hex
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from proofsweep import __version__
@@ -51,7 +53,7 @@ _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
 
 
-class Workers(ThreadPoolExecutor):
+class Workers:
     """Works on items in the order of their submission, each on a thread.
 
     An item is *ahead* from its submission until its first call may go, or until it makes room for another reason. Only
@@ -60,29 +62,45 @@ class Workers(ThreadPoolExecutor):
     """
 
     def __init__(self, most: int) -> None:
-        super().__init__(most, thread_name_prefix="verify")
         self.most = most
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix="verify")
+        self._items = deque[tuple[Future[Any], Callable[[], Any]]]()  # one for each task of the pool
         self._room = Semaphore(_AHEAD)
         self._ahead: set[int] = set()  # threads whose items are
+        self._has_thread = self._is_over = False
 
     def submit(
         self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> Future[_Result]:
-        """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start."""
+        """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start.
 
-        def worked() -> _Result:
-            self._ahead.add(get_ident())
-            try:
-                return work(*args, **kwargs)
-            finally:
-                self.make_room()
-
+        Where the system has no other thread, the pool has queued its task all the same: one of the threads that there
+        are takes the item.
+        """
+        item = Future[_Result]()
         self._room.acquire()
+        self._items.append((item, partial(work, *args, **kwargs)))
         try:
-            return super().submit(worked)
+            self._pool.submit(self._work_on_next)
+            self._has_thread = True
         except RuntimeError:
-            self._room.release()
-            raise
+            if self._is_over or not self._has_thread:
+                item.cancel()
+                self._room.release()
+                raise
+        return item
+
+    def _work_on_next(self) -> None:
+        item, work = self._items.popleft()
+        if not item.set_running_or_notify_cancel():
+            return
+        self._ahead.add(get_ident())
+        try:
+            item.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            item.set_exception(error)
+        finally:
+            self.make_room()
 
     def make_room(self) -> None:
         """Let the next item start, since the caller's may call the service; once, and only on an item's own thread."""
@@ -90,13 +108,12 @@ class Workers(ThreadPoolExecutor):
             self._ahead.remove(thread)
             self._room.release()
 
-    def _adjust_thread_count(self) -> None:
-        """Start a thread if it is of use; where the system has no other, the item waits for those that there are."""
-        try:
-            super()._adjust_thread_count()
-        except RuntimeError:
-            if not self._threads:
-                raise
+    def shutdown(self) -> None:
+        """Wait for the items that are worked on, and cancel the others."""
+        self._is_over = True
+        for item, _ in self._items.copy():
+            item.cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 def workers_that_fit(wanted: int) -> int:
@@ -263,7 +280,7 @@ class Service:
         self.transport.abort()
 
     def close(self) -> None:
-        self.workers.shutdown(wait=True, cancel_futures=True)
+        self.workers.shutdown()
         self.transport.close()
 
     def _log_silence(self) -> None:

@@ -167,7 +167,7 @@ def shop() -> Iterator[Shop]:
     shop = Shop(Workers(20))
     yield shop
     shop.let_through(1_000)
-    shop.workers.shutdown(cancel_futures=True)
+    shop.workers.shutdown()
 
 
 def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
