@@ -79,12 +79,17 @@ def row_of(finished: Finished, context: RowContext) -> Row:
 
 
 def _answered_at(finished: Finished) -> datetime:
-    """Return when the service gave a verdict: about when its `Date` says, and before the answer was read."""
+    """Return when the service gave a verdict: about when its `Date` says, and before the answer was read.
+
+    A `Date` that is older than one can be shows that the answer was read late, as by a process that was frozen.
+    """
     verify = _last_attempt(finished.exchanges)[2]
     if verify is None:
         return finished.finished_at
     date = verify.headers.partner_date
-    return verify.ended_at if date is None else max(date, min(verify.ended_at, date + DATE_AGE))
+    if date is None or date <= verify.ended_at <= date + DATE_AGE:
+        return verify.ended_at
+    return date
 
 
 def _item_cells(item: WorkItem) -> Row:

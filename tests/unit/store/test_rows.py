@@ -148,7 +148,7 @@ def test_the_last_attempt_gives_ids_and_times() -> None:
         (None, NOON + timedelta(seconds=7)),  # when the answer was read
         (NOON + timedelta(seconds=7), NOON + timedelta(seconds=7)),
         (NOON + timedelta(seconds=3), NOON + timedelta(seconds=7)),  # a busy server reads its clock late
-        (NOON + timedelta(seconds=1), NOON + timedelta(seconds=6)),  # the answer was long on its way
+        (NOON + timedelta(seconds=1), NOON + timedelta(seconds=1)),  # the answer was read late, as after a freeze
         (NOON + timedelta(seconds=9), NOON + timedelta(seconds=9)),
     ],
 )
