@@ -241,5 +241,9 @@ def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
         out.line("Every row will be sent", style="bold")
     else:
         out.line(f"{counted(unsent, 'row')} will not be sent. What to do:", style="bold")
+    others = reasons.pop(NOT_IN_LIST, 0)
     for reason, count in reasons.most_common():
         out.line(f"  {count:,} {reason}: {remedies[reason]}")
+    if others:
+        out.line(f"{counted(others, 'audio file')} in no list. What to do:", style="bold")
+        out.line(f"  {others:,} {NOT_IN_LIST}: {remedies[NOT_IN_LIST]}")

@@ -21,14 +21,14 @@ _COVERAGE = """
     FROM coverage JOIN store.plans AS plans ON plans.run_id = newest_run_id
 """
 
-# What catalogs had that are retired, and none that counts lists: it is in no count above.
+# What the newest lists of catalogs have that are retired, and no list that counts: it is in no count above.
 _RETIRED = """
-    SELECT plans.environment, arg_max(plans.catalog, plans.run_id), count(DISTINCT newest.item_id)
+    SELECT plans.environment, arg_max(plans.catalog, plans.run_id), count(DISTINCT own.item_id)
     FROM store.plans AS plans
     LEFT JOIN (
-        FROM store.newest ANTI JOIN (FROM store.listing JOIN store.listings USING (run_id)) AS listed
-            ON (listed.environment, listed.item_id) = (newest.environment, newest.item_id)
-    ) AS newest USING (run_id)
+        FROM store.retired_listing JOIN store.retired_listings USING (run_id)
+        ANTI JOIN (FROM store.listing JOIN store.listings USING (run_id)) AS listed USING (environment, item_id)
+    ) AS own USING (run_id)
     GROUP BY plans.environment, plans.identity
     HAVING bool_and(is_retired)
     ORDER BY ALL

@@ -79,7 +79,10 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
         _create_view(
             connection, "verdicts_files", f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
         )
-    _create_listings(connection, results, counted)
+    living = {(run.plan.environment, run.plan.identity) for run in counted}
+    without_a_run = [run for run in runs if (run.plan.environment, run.plan.identity) not in living]
+    _create_listings(connection, results, counted, "listing")
+    _create_listings(connection, results, without_a_run, "retired_listing")
     if named is None or "gone" in named:
         folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
         gone = chain.from_iterable(some_at_once(folders, results.store.names, REQUESTS_AT_ONCE))
@@ -100,14 +103,16 @@ def _has_parts(results: Results, table: str) -> bool:
     return next(results.all_parts(table), None) is not None
 
 
-def _create_listings(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
-    """Make `store.listing`, the items of the newest whole listing of each catalog, and `store.listings`, their runs."""
+def _create_listings(
+    connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord], name: str
+) -> None:
+    """Make a view of the items of the newest whole listing of each catalog, and a table of their runs: `<name>s`."""
     newest = [*newest_listings(runs).values()]
-    names = list(some_at_once(newest, partial(listing_objects, results), REQUESTS_AT_ONCE))
-    _create_view(connection, "listing", _items_in([_location_of(results, name) for name in chain(*names)], ITEMS))
-    listed = [run.plan for run, objects in zip(newest, names, strict=True) if objects]
+    listings = list(some_at_once(newest, partial(listing_objects, results), REQUESTS_AT_ONCE))
+    _create_view(connection, name, _items_in([_location_of(results, part) for part in chain(*listings)], ITEMS))
+    listed = [run.plan for run, objects in zip(newest, listings, strict=True) if objects]
     rows = [{name: getattr(plan, name) for name in _LISTINGS} for plan in listed]
-    _create_from(connection, "listings", rows, dict.fromkeys(_LISTINGS, "VARCHAR"))
+    _create_from(connection, f"{name}s", rows, dict.fromkeys(_LISTINGS, "VARCHAR"))
 
 
 def read_by_us(store: Store) -> bool:

@@ -17,12 +17,15 @@ _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", 
 
 def lines_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> Iterator[str]:
     """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
-    newest = verdicts[0]
-    yield str(newest["audio"])
-    yield f"  item {newest['item_id']}, in {counted(len(verdicts), 'row')}"
-    yield f"  newest: {_result_of(newest)}"
-    yield from _open_since(verdicts)
-    yield f"  what to do: {_advice_for(newest)}"
+    yield str(verdicts[0]["audio"])
+    yield f"  item {verdicts[0]['item_id']}, in {counted(len(verdicts), 'row')}"
+    environments = dict.fromkeys(row["environment"] for row in verdicts)
+    for environment in environments:
+        rows = [row for row in verdicts if row["environment"] == environment]
+        where = f" in {environment}" if len(environments) > 1 else ""
+        yield f"  newest{where}: {_result_of(rows[0])}"
+        yield from _open_since(rows)
+        yield f"  what to do{where}: {_advice_for(rows[0])}"
     for row in verdicts:
         line = "" if row["manifest_line"] is None else f", {row['manifest_line']}"
         yield ""
@@ -36,10 +39,8 @@ def lines_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> Iterator[str]:
         yield from [f"  {_line_of_call(call)}" for call in _calls_for(row, calls)] or ["  no call was made"]
 
 
-def _open_since(verdicts: Sequence[Row]) -> Iterator[str]:
-    """Say since when a file is not accepted; of a single row, its own line says it."""
-    environment = verdicts[0]["environment"]
-    rows = [row for row in verdicts if row["environment"] == environment]
+def _open_since(rows: Sequence[Row]) -> Iterator[str]:
+    """Say since when a file is not accepted in an environment; of a single row, its own line says it."""
     still_open = list(takewhile(lambda row: row["outcome"] != "accepted", rows))
     if not still_open or len(rows) == 1:
         return

@@ -46,7 +46,7 @@ class Problem(Section):
 
     @property
     def in_words(self) -> str:
-        return f"{self.what}. {self.why}".rstrip()
+        return f"{self.what.removesuffix('.')}. {self.why}".rstrip()
 
     @property
     def sentences(self) -> str:

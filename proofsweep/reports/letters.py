@@ -16,8 +16,9 @@ OPEN = "open"  # the outcome, as a supplier reads it, of a file of which it is n
 _LINE_LETTERS = 78
 _REFERENCE_LETTERS = 6
 # The tags that are in a supplier's list, without blanks and signs.
+_TITLES = ("title", "titel", "tracktitle", "songtitle", "song")
 _TAGS_OF_RECORDINGS = (
-    *("isrc", "iswc", "title", "titel", "tracktitle", "songtitle", "song", "version", "subtitle"),
+    *("isrc", "iswc", *_TITLES, "version", "subtitle"),
     *("artist", "artists", "mainartist", "displayartist", "trackartist", "interpret", "performer", "composer"),
     *("track", "tracknumber", "trackno", "disc", "discnumber"),
 )
@@ -73,7 +74,11 @@ def is_known_to_supplier(tag: str) -> bool:
 
     A catalog has columns of ours too, hidden ones among them, and nothing tells which: no other tag is told.
     """
-    return "".join(filter(str.isalnum, tag)).lower() in _KNOWN_TAGS
+    return _letters_of(tag) in _KNOWN_TAGS
+
+
+def _letters_of(tag: str) -> str:
+    return "".join(filter(str.isalnum, tag)).lower()
 
 
 def _facts(text: str, files: int, language: Language, today: date) -> str:
@@ -91,7 +96,8 @@ def _part(number: int, problem: Problem, lines: Sequence[str], language: Languag
 
 
 def _line(row: Row, tags: Mapping[str, str], language: Language) -> str:
-    isrc, title = tag_of(tags, "isrc"), tag_of(tags, "title")
+    isrc, titles = tag_of(tags, "isrc"), {_letters_of(name): value for name, value in tags.items() if value}
+    title = next((titles[name] for name in _TITLES if name in titles), None)
     facts = [printable(name_for_supplier(row)) or language.no_name]
     if isrc:
         facts.append(f"ISRC {printable(isrc)}")

@@ -142,7 +142,7 @@ class Likeness:
             return None
         self._left -= len(near)
         stems = get_close_matches(stem, dict.fromkeys(each for each, _ in near), 1, _LEAST_LIKENESS)
-        same = [name for each, name in near if each in stems]
+        same = [name for each, name in near if each in stems and not written.startswith(f"{name}.")]  # its own audio
         found = get_close_matches(written, same, 1, 0)
         return found[0] if found else None
 

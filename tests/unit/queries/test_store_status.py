@@ -88,7 +88,7 @@ def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None
 
 
 def test_a_retired_catalog_is_told_apart_with_what_it_alone_had(results: Results) -> None:
-    """Of three files that it was asked about, another list has two. It is gone from there once it is verified again."""
+    """Of the four files of its newest list, another list has two. It is gone from there once it is verified again."""
     other = plan_ago(timedelta(hours=2), "dddddd", items=2, environment="acme", catalog="/other")
     write_listed(results, other, ACME[:2])
     end_leg(results, other, [answered(other, 0, ACME[0])])
@@ -98,7 +98,7 @@ def test_a_retired_catalog_is_told_apart_with_what_it_alone_had(results: Results
     again = plan_ago(timedelta(hours=1), "eeeeee", items=4, environment="acme", catalog="/acme")
     results.write_plan(again)
 
-    assert [(each.environment, each.catalog, each.files) for each in found.retired] == [("acme", "/acme", 1)]
+    assert [(each.environment, each.catalog, each.files) for each in found.retired] == [("acme", "/acme", 2)]
     assert [each.catalog for each in found.catalogs] == ["/other", "/alive", "/dead"]
     assert store_status(results, NOW).retired == []
 

@@ -52,6 +52,17 @@ def test_a_file_is_open_since_the_first_row_after_its_last_accepted_one() -> Non
     assert not [line for line in lines_of([accepted, rejected], []) if "open since" in line]
 
 
+def test_each_environment_has_its_own_newest_answer() -> None:
+    rejected = verdict_of(outcome="rejected", verdict="tampered", reason="tampered", environment="beta")
+    accepted = verdict_of(outcome="accepted", verdict="valid", environment="production")
+
+    lines = list(lines_of([rejected, accepted], []))
+
+    assert lines[2].startswith("  newest in beta: rejected · tampered")
+    assert lines[4].startswith("  newest in production: accepted · valid")
+    assert lines[3].startswith("  what to do in beta: reject")
+
+
 def test_an_answer_of_the_same_bytes_is_named() -> None:
     """The calls that follow are those of the other row."""
     lines = list(lines_of([verdict_of(answered_by_row=0)], [exchange(PLAN, 0, request_id="r-1")]))

@@ -335,7 +335,7 @@ def test_a_letter_groups_files_by_what_is_wrong() -> None:
     found: list[tuple[str, str, dict[str, str]]] = [
         ("b.wav", "tampered", {}),
         ("x\n2. y.wav", "empty", {"ISRC": "QZABC2600001", "Title": "A *song*"}),
-        ("c.wav", "empty", {}),
+        ("c.wav", "empty", {"Titel": "Lied"}),
         ("d.wav", "a_verdict_of_tomorrow", {}),
     ]
     rows = [({"file": name, "audio": name, "reason": reason}, tags) for name, reason, tags in found]
@@ -349,6 +349,7 @@ def test_a_letter_groups_files_by_what_is_wrong() -> None:
         "3. Please send the original,",
     ]
     assert '   - x\\n2. y.wav, ISRC QZABC2600001, "A *song*"\n' in letter
+    assert '   - c.wav, "Lied"\n' in letter
     assert letter.index("The file is empty.") < letter.index("   - c.wav") < letter.index("2. Please")
     assert [line.strip() for line in letter.splitlines() if "Files: " in line] == [f"Files: {n}" for n in (4, 2, 1, 1)]
 

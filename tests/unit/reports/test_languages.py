@@ -20,6 +20,7 @@ def test_each_reason_that_a_supplier_hears_of_has_words_of_its_own(code: str) ->
     language = language_named(code)
 
     assert TOLD - language.reasons.keys() == set()
+    assert not [problem for problem in (language.open, *language.reasons.values()) if ".." in problem.in_words]
     assert len({problem.sentences for problem in language.reasons.values()}) == len(language.reasons)
 
 

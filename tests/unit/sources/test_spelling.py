@@ -80,7 +80,7 @@ def test_a_slash_may_be_a_colon_in_the_name_of_a_folder() -> None:
 
 
 def test_the_nearest_name_is_told_of_the_first_part_that_is_not_there() -> None:
-    """Equal endings make no name near."""
+    """Equal endings make no name near, and the audio of a missing sidecar is no other name of it."""
     spellings = tree(Alba=["Lied 01.wav", "Other.wav"])
 
     assert spellings.match("/top/Alba/Lied 1.wav", "/top").words == (
@@ -88,6 +88,7 @@ def test_the_nearest_name_is_told_of_the_first_part_that_is_not_there() -> None:
     )
     assert spellings.match("/top/Albaa/Lied 1.wav", "/top").words == " There is no 'Albaa'; the nearest is 'Alba'."
     assert spellings.match("/top/Alba/x.wav", "/top").words == ""
+    assert spellings.match("/top/Alba/Other.wav.sidecar", "/top").words == ""
 
 
 def test_a_list_of_wrong_names_takes_no_night() -> None:
