@@ -85,8 +85,13 @@ class _ChecksOfCommands:
             if most is not None and len(calls) > most:
                 yield f"{leg.run_id} leg {leg.number} made {len(calls)} of {most} calls"
             of_quota, counted = leg.allowed.of_quota, sum(each.status != _THROTTLED for each in calls)
-            if of_quota is not None and counted > of_quota:  # the partner counts no call that it throttles
+            # The partner counts no call that it throttles. A leg that it has not told the quota cannot keep a reserve.
+            if of_quota is not None and counted > of_quota and self._is_told_quota(process, leg):
                 yield f"{leg.run_id} leg {leg.number} made {counted} calls where the reserve leaves {of_quota}"
+
+    def _is_told_quota(self, process: Process, leg: WorkedLeg) -> bool:
+        readings = (each for each in self.night.partner.served if (each.call, each.status) == ("usage", _OK))
+        return any(each.by is process and each.at <= leg.began_at for each in readings)
 
     def _legs(self) -> Iterator[tuple[Process, WorkedLeg]]:
         for process, commands in self.night.running:
