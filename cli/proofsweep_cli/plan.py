@@ -149,13 +149,13 @@ def _print_not_in_list(out: Screen, planner: Planner, listing: Catalog) -> None:
 
 
 def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
-    """Say that other lists of the same files count too, and what to type if this one takes their place."""
+    """Say that other lists of the same folder count too, and what to type if this one takes their place."""
     beside = request.app.planner.lists_beside(whole)
     if not beside:
         return
     count = "counts"
     if len(beside) > 1:
-        count = f"and {counted(len(beside) - 1, 'more list')} of these files count"
+        count = f"and {counted(len(beside) - 1, 'more list')} of the same folder count"
     out, style = request.out, f"bold {PURPLE}"
     out.line(f"  {beside[0]} {count} beside this one.", style=style)
     # Under the name that its files have without one, they keep their IDs, and so their answers.
