@@ -13,10 +13,10 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import counted, printable, remaining_words
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
 from proofsweep.queries.run_calls import calls_of_run
-from proofsweep.queries.search import MOST_LISTED, searching
+from proofsweep.queries.search import MOST_LISTED, searching, standing_of
 from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run, meant_run
-from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome, words_on_calls
+from proofsweep.reports.explain import environments_of, json_of, lines_of, packet_of, words_of_outcome, words_on_calls
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import By, Catalog, Limit, ListFormat, RunId
@@ -250,8 +250,9 @@ def explain(
             raise UsageError(_why_not_one(what, len(items), store.store.url))
         verdicts = search.verdicts(str(items[0]["item_id"]))
         calls, text = search.calls(verdicts), packet_of(search.kinds_of_calls(verdicts))
+    standing = standing_of(store, str(items[0]["item_id"]), environments_of(verdicts))
     title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
-    before = [] if packet else [*lines_of(verdicts, calls), *title]
+    before = [] if packet else [*lines_of(verdicts, calls, standing), *title]
     request.answer(json_of(verdicts, calls) | {"support_packet": text}, [*before, *text.splitlines()])
     return ExitCode.ACCEPTED
 

@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 """Search a results store, in all environments: for an item by what people know of it, and for the calls to quote."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,8 @@ import pyarrow as pa
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import PROOF_PREFIX, Row
-from proofsweep.queries.connection import tables_of
+from proofsweep.queries.connection import answering, tables_of
+from proofsweep.queries.views import with_views
 from proofsweep.store.latest import OF_ROW
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.sql import quoted
@@ -81,6 +82,22 @@ _OF_ROW = ", ".join(OF_ROW.get(name, name) for name in SCHEMAS["verdicts"].names
 def searching(results: Results) -> Iterator["Search"]:
     with tables_of(results, f"{_OF_REQUEST} store.exchanges") as connection:
         yield Search(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the view `catalog` has an item: its state, and the file that has its bytes if it was moved."""
+
+    state: str
+    moved_to: str | None
+
+
+def standing_of(results: Results, item_id: str, environments: Sequence[str]) -> Mapping[str, Standing]:
+    """Return how an item stands in each environment in which a catalog that counts lists it, or has listed it."""
+    query = f"{with_views('catalog')} SELECT environment, state, moved_to FROM catalog WHERE item_id = $item_id"
+    with answering(results, environments, "catalog") as connection:
+        rows = connection.execute(query, {"item_id": item_id}).fetchall()
+        return {environment: Standing(state, moved_to) for environment, state, moved_to in rows}
 
 
 @dataclass(frozen=True, slots=True)

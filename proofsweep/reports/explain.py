@@ -1,6 +1,6 @@
 """What the results store knows about a file, and what the partner's support needs of it or of a run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
 
@@ -10,22 +10,27 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.queries.run_calls import CallsKnown
-from proofsweep.queries.search import calling_rows
+from proofsweep.queries.search import Standing, calling_rows
 
 _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}
 
 
-def lines_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> Iterator[str]:
+def environments_of(verdicts: Sequence[Row]) -> list[str]:
+    """Return the environments of some rows, that of the newest one first."""
+    return list(dict.fromkeys(str(row["environment"]) for row in verdicts))
+
+
+def lines_of(verdicts: Sequence[Row], calls: Sequence[Row], standing: Mapping[str, Standing]) -> Iterator[str]:
     """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
     yield str(verdicts[0]["audio"])
     yield f"  item {verdicts[0]['item_id']}, in {counted(len(verdicts), 'row')}"
-    environments = dict.fromkeys(row["environment"] for row in verdicts)
+    environments = environments_of(verdicts)
     for environment in environments:
         rows = [row for row in verdicts if row["environment"] == environment]
         where = f" in {environment}" if len(environments) > 1 else ""
         yield f"  newest{where}: {_result_of(rows[0])}"
         yield from _open_since(rows)
-        yield f"  what to do{where}: {_advice_for(rows[0])}"
+        yield f"  what to do{where}: {_what_to_do(rows[0], standing.get(environment))}"
     for row in verdicts:
         line = "" if row["manifest_line"] is None else f", {row['manifest_line']}"
         yield ""
@@ -70,6 +75,17 @@ def _calls_for(row: Row, calls: Sequence[Row]) -> list[Row]:
 def _result_of(row: Row) -> str:
     finished = row["finished_at"]
     return words_of_outcome(row) + (f", {minute_of(finished)}" if isinstance(finished, datetime) else "")
+
+
+def _what_to_do(newest: Row, standing: Standing | None) -> str:
+    """Ask nobody for a file that no catalog has any more."""
+    if standing is None:
+        return "nothing: no catalog that counts lists it"
+    if standing.state == "moved":
+        return f"nothing: it is listed no more; its bytes are {standing.moved_to} now"
+    if standing.state == "gone":
+        return "nothing: its catalog lists it no more"
+    return _advice_for(newest)
 
 
 def _advice_for(row: Row) -> str:
