@@ -26,7 +26,12 @@ _CHANGED = """
 SELECT {columns}, cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric
 FROM changes
 """
+# Of a file that runs of several catalogs tell, the last one counts; what another one has is not gone.
 _FILES = """
+WITH told AS (FROM changed WHERE change <> 'changed' OR cause = 'moved'),
+again AS (
+    SELECT item_id, max((change <> 'gone', run_id)) AS last FROM told GROUP BY item_id HAVING count(*) > 1
+)
 SELECT
     CASE change WHEN 'changed' THEN cause ELSE change END AS kind, count(*),
     arg_min(
@@ -38,7 +43,8 @@ SELECT
         ),
         (-left(run_id, 8)::INTEGER, coalesce(file, ''), item_id), {most}
     )
-FROM changed WHERE change <> 'changed' OR cause = 'moved' GROUP BY kind
+FROM told LEFT JOIN again USING (item_id)
+WHERE last IS NULL OR last = (change <> 'gone', run_id) GROUP BY kind
 """
 
 
@@ -101,7 +107,7 @@ def words_of_cause(cause: str | None) -> str:
 def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Make the table `changed` of what changed in some runs, in one query for all of them.
 
-    A query for each would look through the whole store as often as there are runs.
+    Those of one catalog are compared as one: what they left against what was before the first. A query for each would look through the whole store as often as there are runs.
     """
     columns = ", ".join((*COLUMNS, "tags"))
     connection.execute(f"SET VARIABLE compared_runs = [{', '.join(map(quoted, run_ids))}]::VARCHAR[]")

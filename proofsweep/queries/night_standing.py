@@ -20,43 +20,56 @@ BEFORE_ALL = date.min
 """Since when a file is open that was open before the first of the nights."""
 # A turn is a bit: the first run of a day of each catalog, and the later ones, as far as they are no passes. A file has
 # one row in it, or counts as accepted if any is. All runs before the first night are turn 0; of these, only those
-# count that came since the last one which left nothing out.
+# count that came since the last one which left nothing out. Of a run that does not count, as of a retired list, those
+# files do that are listed now. There are as many turns as bits: days of nights come first, then the newest others.
 _TURNS = """
 CREATE TEMP TABLE turns AS
 WITH chosen AS (
     SELECT
         run_id, identity, created_at::TIMESTAMPTZ::DATE AS day, day < $first AS is_before, is_partial,
-        NOT is_partial AND skipped = 0 AND remaining = 0 AS is_whole
+        NOT is_partial AND skipped = 0 AND remaining = 0 AS is_whole,
+        list_contains($counted::VARCHAR[], run_id) AS is_own, list_contains($nights::VARCHAR[], run_id) AS is_night
     FROM store.plans WHERE list_contains($runs::VARCHAR[], run_id)
 ),
 counted AS (
     SELECT
         *, NOT is_partial AND row_number() OVER (PARTITION BY day, identity ORDER BY run_id) > 1 AS is_again,
-        run_id >= coalesce(max(run_id) FILTER (is_before AND is_whole) OVER (PARTITION BY identity), '') AS is_counted
+        run_id >= coalesce(max(run_id) FILTER (is_before AND is_whole) OVER (PARTITION BY identity), '') AS is_counted,
+        bool_or(is_night) OVER (PARTITION BY day) AS has_night
     FROM chosen
+),
+placed AS (
+    SELECT
+        *, NOT is_before AND
+            dense_rank() OVER (ORDER BY is_before, has_night DESC, day DESC, is_again DESC) <= 62 AS has_turn
+    FROM counted WHERE is_counted
 )
 SELECT
-    run_id, is_whole OR run_id IN (SELECT run_id FROM store.listings) AS lists_all, day,
-    list_contains($nights::VARCHAR[], run_id) AS is_night,
+    run_id, is_whole OR run_id IN (SELECT run_id FROM store.listings) AS lists_all, day, is_own, is_night,
     dense_rank() OVER (ORDER BY identity) AS catalog, row_number() OVER (ORDER BY run_id) AS place,
-    CASE WHEN is_before THEN 0 ELSE 63 - dense_rank() OVER (ORDER BY day DESC, is_again DESC) END::INTEGER AS turn,
-    CASE WHEN is_before THEN 0 ELSE 1::UBIGINT << turn END AS bit
-FROM counted WHERE is_counted
+    CASE WHEN has_turn THEN 63 - dense_rank() OVER (ORDER BY has_turn DESC, day DESC, is_again DESC) ELSE 0
+        END::INTEGER AS turn,
+    CASE WHEN has_turn THEN 1::UBIGINT << turn ELSE 0 END AS bit
+FROM placed
 """
 _HISTORIES = """
 CREATE TEMP TABLE histories AS
 SELECT
     item, catalog, accepted, rejected & ~accepted AS rejected, failed & ~(accepted | rejected) AS failed,
-    ineligible & ~(accepted | rejected | failed) AS ineligible, (rejected | failed | ineligible) & ~accepted AS open
+    ineligible & ~(accepted | rejected | failed) AS ineligible, (rejected | failed | ineligible) & ~accepted AS open,
+    asked
 FROM (
     SELECT
         hash(item_id) AS item, arg_max(catalog, place) AS catalog,
-        arg_max(outcome, place) FILTER (turn = 0) AS before, {bits}
+        arg_max(outcome, place) FILTER (turn = 0) AS before, {bits},
+        bit_or(CASE WHEN is_night THEN bit ELSE 0 END) AS asked
     FROM store.verdicts
     JOIN (SELECT filename, turns.* FROM store.verdicts_files JOIN turns USING (run_id)) USING (filename)
+    WHERE {counts}
     GROUP BY item
 )
 """
+_IS_LISTED = "(is_own OR hash(item_id) IN (SELECT hash(item_id) FROM files WHERE state NOT IN ('gone', 'moved')))"
 _BITS = """
     bit_or(CASE outcome WHEN '{0}' THEN bit ELSE 0 END) | (before IS NOT DISTINCT FROM '{0}')::UBIGINT AS {0}
 """
@@ -75,8 +88,8 @@ whole AS (
 ),
 alike AS (
     SELECT
-        accepted, rejected, failed, ineligible, open, accepted | open AS seen, coalesce(is_gone, false) AS is_gone,
-        (whole.bits | coalesce(noted.bits, 0)) & ~seen AS unseen, count(*) AS files
+        accepted, rejected, failed, ineligible, open, asked, accepted | open AS seen,
+        coalesce(is_gone, false) AS is_gone, (whole.bits | coalesce(noted.bits, 0)) & ~seen AS unseen, count(*) AS files
     FROM histories
     JOIN whole USING (catalog)
     LEFT JOIN noted USING (item)
@@ -85,14 +98,14 @@ alike AS (
 ),
 nights AS (
     SELECT
-        day, max(turn) AS turn, (2::UBIGINT << max(turn)) - 1 AS so_far,
-        coalesce(bit_or(bit) FILTER (is_night), 0) AS own
+        day, (2::UBIGINT << max(turn)) - 1 AS so_far, coalesce(bit_or(bit) FILTER (is_night), 0) AS bits
     FROM turns WHERE turn > 0 GROUP BY day
 ),
 judged AS (
     SELECT
         *, seen & so_far > 0 AND (unseen & so_far < seen & so_far OR NOT (is_gone OR seen > so_far)) AS is_there,
         (accepted & so_far) > (open & so_far) AS is_accepted,
+        asked & bits AS own,
         greatest(accepted & own, rejected & own, failed & own, ineligible & own) AS newest
     FROM alike, nights
 )
@@ -124,15 +137,23 @@ class DayOfFiles:
 
 
 def read_histories(
-    connection: duckdb.DuckDBPyConnection, runs: Sequence[RunRecord], nights: Sequence[RunRecord], first: date
+    connection: duckdb.DuckDBPyConnection,
+    runs: Sequence[RunRecord],
+    *,
+    counted: Sequence[RunRecord],
+    nights: Sequence[RunRecord],
+    first: date,
 ) -> None:
     """Make the tables of what became of each file since a first day, and say in `files` since when each is open.
 
-    Of the runs, the nights are those that asked for files for their own sake.
+    Of the runs, some count with all their files; the others, as of a retired list, with those that are listed now. The
+    nights are those that asked for files for their own sake.
     """
-    ids = {name: [run.plan.run_id for run in some] for name, some in (("runs", runs), ("nights", nights))}
+    named = {"runs": runs, "counted": counted, "nights": nights}
+    ids = {name: [run.plan.run_id for run in some] for name, some in named.items()}
     connection.execute(_TURNS, ids | {"first": first})
-    connection.execute(_HISTORIES.format(bits=", ".join(map(_BITS.format, OUTCOMES))))
+    counts = _IS_LISTED if len(runs) > len(counted) else "true"
+    connection.execute(_HISTORIES.format(bits=", ".join(map(_BITS.format, OUTCOMES)), counts=counts))
     connection.execute(_OPEN_SINCE.format(is_open=IS_OPEN))
 
 

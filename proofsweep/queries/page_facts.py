@@ -163,7 +163,7 @@ class PageFacts:
     # by tag, the files of each of its values, None for files without it; those of which most need attention come first.
     tables: Mapping[str, Sequence[tuple[str | None, FileCounts]]]
     tags: Sequence[str]  # that are shown of each file
-    changes: Mapping[str, ChangedFiles]  # by kind: of the run, or of the newest run of each catalog
+    changes: Mapping[str, ChangedFiles]  # by kind: of the run, or of the newest night of each catalog
     groups: Sequence[AttentionGroup]
     grades: Sequence[tuple[str, float, int, int]] = ()  # of a run: grade, step of its axis, place on it, and files
     unlisted: Mapping[str, ChangedFiles] = field(default_factory=dict)  # the files that are gone or moved now, by state
@@ -184,27 +184,36 @@ def catalog_facts(
     index = results.log.runs()
     label = environment_in(results, index.environments, environment)
     identities = {plan.identity for plan in index.plans(label, catalog)}
-    every = (run for run in index.counted_first() if run.legs and run.plan.environment == label)
-    runs = [run for run in every if run.plan.identity in identities]
+    runs = [run for run in index.counted_first() if _is_of(run, label) and run.plan.identity in identities]
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
     runs.reverse()
     nights = [run for run in runs if "--only" not in run.plan.selection.split()] or runs
-    newest = {run.plan.identity: run.plan.run_id for run in nights}
     days = sorted({run.plan.run_date for run in nights})[-_MOST_NIGHTS:]
     shown = [run for run in nights if run.plan.run_date >= days[0]]
     selected = SelectedRows(results=results, environment=label)
     with selected.opened("true" if catalog is None else _items_of(identities), "changes") as files:
-        read_histories(files.connection, runs, shown, days[0])
+        every = [run for run in index.newest_first() if _is_of(run, label)]
+        read_histories(files.connection, every, counted=runs, nights=shown, first=days[0])
         of_files, known = days_of_files(files.connection), known_from(runs, index.prunings)
         return replace(
-            _facts_of(files, label, list(newest.values()), tags),
+            _facts_of(files, label, _newest_nights(nights), tags),
             catalogs=_catalogs(files, nights),
             nights=_nights(index, shown, of_files, known),
             open_since=_open_since(files, days[-1]),
             retired=_retired(results, index, label) if catalog is None else (),
         )
+
+
+def _is_of(run: RunRecord, environment: str) -> bool:
+    return bool(run.legs) and run.plan.environment == environment
+
+
+def _newest_nights(nights: Sequence[RunRecord]) -> list[str]:
+    """Name the runs of the newest night of each catalog; `nights` are the oldest first."""
+    last = {run.plan.identity: run.plan.run_date for run in nights}
+    return [run.plan.run_id for run in nights if run.plan.run_date == last[run.plan.identity]]
 
 
 def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = ()) -> PageFacts:

@@ -6,14 +6,9 @@ WITH files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
     FROM store.verdicts_files JOIN store.comparisons USING (run_id)
 ),
-lost AS (  -- what a run that left rows out found to be listed no more
-    SELECT run_id AS at_run, environment, hash(environment, gone.item_id) AS item
-    FROM store.gone AS gone JOIN store.plans USING (run_id)
-    WHERE list_contains(getvariable('environments'), environment)
-),
-lost_before AS (  -- each run does not find again what one before it, since the last whole one, found to be gone
-    SELECT comparisons.at_run, lost.item, max(lost.at_run) AS lost_by
-    FROM store.comparisons AS comparisons JOIN lost ON lost.at_run = comparisons.run_id AND NOT comparisons.is_now
+lost AS (  -- what a run that left rows out found to be listed no more: one that is told, or one before it
+    SELECT at_run, is_now, hash(environment, gone.item_id) AS item, max(run_id) AS lost_by
+    FROM store.gone AS gone JOIN store.plans USING (run_id) JOIN store.comparisons USING (run_id)
     GROUP BY ALL
 ),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
@@ -32,8 +27,6 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
         OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
     UNION
     SELECT at_run, item FROM lost
-    UNION
-    SELECT at_run, item FROM lost_before
 ),
 open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
     SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
@@ -43,6 +36,7 @@ open AS (  -- items that have no row before, or failed ones alone: a night witho
     UNION
     SELECT at_run, item, true
     FROM lost SEMI JOIN (FROM store.comparisons WHERE is_first) AS comparisons USING (at_run)
+    WHERE is_now
 ),
 older AS (
     SELECT filename, at_run
@@ -74,9 +68,9 @@ told AS (
     )
     FROM found
     LEFT JOIN unread ON unread.at_run = found.at_run
-    LEFT JOIN lost ON lost.at_run = found.at_run AND lost.item = hash(found.environment, found.item_id)
-    ANTI JOIN lost_before ON lost_before.at_run = found.at_run
-        AND lost_before.item = hash(found.environment, found.item_id) AND found.run_id < lost_before.lost_by
+    LEFT JOIN lost ON lost.at_run = found.at_run AND lost.item = hash(found.environment, found.item_id) AND lost.is_now
+    ANTI JOIN lost AS since_lost ON since_lost.at_run = found.at_run AND since_lost.is_now = found.is_now
+        AND since_lost.item = hash(found.environment, found.item_id) AND found.run_id < since_lost.lost_by
 ),
 states AS (
     SELECT

@@ -61,6 +61,45 @@ def test_what_is_gone_and_new_is_named(results: Results) -> None:
     assert named == {"gone": [("b", "rejected", "tampered")], "new": [("c", "failed", "timeout")]}
 
 
+def _changed(results: Results) -> dict[str, list[str]]:
+    changes = catalog_facts(results, "beta").changes
+    assert all(found.files == len(found.shown) for found in changes.values())
+    return {change: [each.item_id for each in found.shown] for change, found in changes.items()}
+
+
+def test_what_changed_is_told_of_all_runs_of_the_newest_night(results: Results) -> None:
+    """Passes over a watched folder each take other files; a file that broke and was mended again is as it was."""
+    passes = {"catalog_kind": "ingest", "catalog": "/d"}
+    night(results, "20261116T020000Z_000aa", {"a": ACCEPTED, "b": ACCEPTED, "c": REJECTED}, **passes)
+    night(results, "20261117T020000Z_000aa", {"d": ACCEPTED, "a": REJECTED, "b": REJECTED}, **passes)
+    night(results, "20261117T021000Z_000aa", {"e": FAILED, "a": ACCEPTED, "c": REJECTED}, **passes)
+    night(results, "20261117T022000Z_000aa", {"c": ACCEPTED, "f": FAILED, "e": ACCEPTED}, **passes)
+
+    assert _changed(results) == {"new": ["d", "e", "f"], "broken": ["b"], "fixed": ["c"]}
+
+
+def test_a_night_that_finished_a_run_and_began_another_tells_of_both(results: Results) -> None:
+    """What a later run of the night found to be gone is gone, or never was there if the night itself had found it."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
+    night(results, "20261117T020000Z_000aa", {"a": REJECTED, "b": ACCEPTED, "c": ACCEPTED, "d": ACCEPTED})
+    night(results, "20261117T030000Z_000aa", {"e": ACCEPTED}, skipped=2, listed=["a", "c", "e"])
+    missing = _changed(results)
+    night(results, "20261117T040000Z_000aa", {"c": REJECTED, "e": ACCEPTED})
+
+    assert missing == {"new": ["c", "e"], "broken": ["a"], "gone": ["b"]}
+    assert _changed(results) == {"new": ["c", "e"], "gone": ["a", "b"]}
+
+
+def test_a_file_of_two_catalogs_changed_once(results: Results) -> None:
+    """Their runs took turns in the night; what the other catalog has is not gone."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED}, catalog="/c/one.csv")
+    night(results, "20261117T020000Z_000aa", {"a": REJECTED, "b": ACCEPTED}, catalog="/c/one.csv")
+    night(results, "20261117T030000Z_000aa", {"a": REJECTED, "c": ACCEPTED, "b": REJECTED}, catalog="/c/two.csv")
+    night(results, "20261117T040000Z_000aa", {"a": REJECTED, "c": ACCEPTED}, catalog="/c/one.csv")
+
+    assert _changed(results) == {"new": ["c"], "broken": ["a", "b"]}
+
+
 def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
     """Passes too, and each file counts once. Another environment's or catalog's, and what was asked again, are none."""
     for run_id, facts in {
@@ -138,6 +177,25 @@ def test_a_file_is_open_since_no_row_of_it_was_accepted(results: Results) -> Non
     days = {file.item_id: file.day for group in facts.groups for file in group.files}
     assert days == {"a": date(2026, 11, 22), "c": date(2026, 11, 1)}
     assert facts.open_since == OpenSince(oldest=date(2026, 11, 1), newly=1, known=2)
+
+
+@pytest.mark.parametrize("day", [MONDAY, "20261117T010000Z_000aa"])
+def test_answers_of_a_retired_list_are_those_of_the_files_that_another_lists(results: Results, day: str) -> None:
+    """On the day of the other list's night too; what no list has any more is in no count."""
+    night(results, day, {"a": ACCEPTED, "b": REJECTED, "c": FAILED, "old": REJECTED}, catalog="/c/november.csv")
+    new = {"d": REJECTED, "e": ACCEPTED}
+    listed = ["a", "b", "c", "d", "e"]
+    night(results, TUESDAY, new, catalog="/c/december.csv", skipped=3, listed=listed)
+    results.log.retire("beta", "/c/november.csv", datetime(2026, 11, 24, tzinfo=UTC))
+
+    facts = catalog_facts(results, "beta")
+
+    is_same = day != MONDAY
+    assert [(night.found.total(), night.standing) for night in facts.nights] == [(2, (5, 2))]
+    assert (facts.counts.files, facts.counts.accepted, facts.counts.need_attention) == (5, 2, 3)
+    assert (facts.open_since.known, facts.open_since.newly) == (3, 3 if is_same else 1)
+    own = catalog_facts(results, "beta", "/c/december.csv")
+    assert (own.nights, own.open_since) == (facts.nights, facts.open_since)
 
 
 def test_what_was_open_before_the_nights_that_are_shown_is_told_from_them(results: Results) -> None:
