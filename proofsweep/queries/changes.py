@@ -107,7 +107,8 @@ def words_of_cause(cause: str | None) -> str:
 def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Make the table `changed` of what changed in some runs, in one query for all of them.
 
-    Those of one catalog are compared as one: what they left against what was before the first. A query for each would look through the whole store as often as there are runs.
+    Those of one catalog are compared as one: what they left against what was before the first. A query for
+    each would look through the whole store as often as there are runs.
     """
     columns = ", ".join((*COLUMNS, "tags"))
     connection.execute(f"SET VARIABLE compared_runs = [{', '.join(map(quoted, run_ids))}]::VARCHAR[]")
