@@ -56,23 +56,23 @@ def ingest(
     with _interrupted_by_signals(), stop_told(app, folder, _FLOW), watching as watched, PrefectApi() as prefect:
         app.require_runner = prefect.require
         if not watch:
-            code, _ = _one_pass(request, watched, bounds, prefect, goes_on=False)
+            code, _ = _one_pass(request, watched, bounds, prefect, set(), goes_on=False)
             return code
         with suppress(KeyboardInterrupt):
-            is_last = False
+            is_last, said = False, set[str]()
             while not is_last:
-                code, is_last = _pass_of_many(request, watched, bounds, prefect)
+                code, is_last = _pass_of_many(request, watched, bounds, prefect, said)
                 is_last = is_last or STOP_ASKED.wait(every)
     return code
 
 
 def _pass_of_many(
-    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi
+    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi, said: set[str]
 ) -> tuple[ExitCode, bool]:
     """Make a pass of `--watch`; what may be over at the next one, such as a share that is away, ends only this one."""
     try:
         with stop_told(request.app, watched.path, _FLOW), _stopped_without_prefect():
-            return _one_pass(request, watched, bounds, prefect, goes_on=True)
+            return _one_pass(request, watched, bounds, prefect, said, goes_on=True)
     except RunMustStop as stop:
         say(stop.message)
         return code_of_error(stop), stop.ended_by in _LAST_PASS
@@ -96,9 +96,18 @@ def _stopped_without_prefect() -> Iterator[None]:
 
 
 def _one_pass(
-    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi, *, goes_on: bool
+    request: CommandRequest,
+    watched: WatchedFolder,
+    bounds: Bounds,
+    prefect: PrefectApi,
+    said: set[str],
+    *,
+    goes_on: bool,
 ) -> tuple[ExitCode, bool]:
-    """Make a pass; return its exit code, and whether one of its runs ended in a way that ends `--watch`."""
+    """Make a pass; return its exit code, and whether one of its runs ended in a way that ends `--watch`.
+
+    `said` are the lines of what waits, as the last pass gave them and the next one need not repeat.
+    """
     code, is_last, one_pass = ExitCode.ACCEPTED, False, watched.one_pass()
     for run_id in one_pass.runs():
         before = describe_run(request.app.results, run_id)
@@ -106,16 +115,18 @@ def _one_pass(
         code, is_last = max(code, code_of_run(run)), is_last or (not run.is_over and run.ended_by in _LAST_PASS)
         if not request.as_json:
             report(request, run)
-    return max(code, _told(request, watched.path, one_pass.report)), is_last
+    return max(code, _told(request, watched.path, one_pass.report, said)), is_last
 
 
-def _told(request: CommandRequest, path: str, done: PassReport) -> ExitCode:
+def _told(request: CommandRequest, path: str, done: PassReport, said: set[str]) -> ExitCode:
     if request.as_json:
         print_json(done.document(path))
     else:
         request.out.line(done.line(path), style="bold")
-        for message in done.messages():
+        for message in done.messages(said):
             request.out.line(f"  {message}")
+        said.clear()
+        said.update(done.waiting_lines())
     errors = done.unmoved_lines()
     for line in [*errors, *request.app.tell(request.app.alert_facts.end_of_pass(path, done))]:
         say(line)

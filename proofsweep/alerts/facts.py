@@ -3,7 +3,7 @@
 import json
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from proofsweep.alerts.rules import (
     did_its_work,
     harmless,
     no_success,
+    outage_told,
     over_if_it_works,
     over_without_failures,
     over_without_rows,
@@ -30,11 +31,12 @@ from proofsweep.alerts.rules import (
     state_of_run,
     sunset_seen,
 )
-from proofsweep.alerts.send import Gather, name_of, read_memory
+from proofsweep.alerts.send import Gather, name_of, read_memory, told_lately
 from proofsweep.config.locations import identity_of
 from proofsweep.config.sections import AlertsSettings, CatalogSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import OUTCOMES, new_run_id
 from proofsweep.domain.text import counted, remaining_words
 from proofsweep.ingest.one_pass import PassReport
@@ -173,8 +175,8 @@ class AlertFacts:
 
     def end_of_run(self, run: RunStatus) -> FlowEnd:
         items, failed, rows = run.plan.items, run.rows("failed"), _rows_of(run)
-        begun = self.results.log.runs().records[run.plan.run_id].begun
-        holder = begun[-1].holder if begun else None
+        record = self.results.log.runs().records[run.plan.run_id]
+        holder = record.begun[-1].holder if record.begun else record.planned_by
         but = "" if run.answered or run.remaining else ", and none was answered"
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
         kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
@@ -254,6 +256,13 @@ class AlertFacts:
         rows = probes_of(self.results, self.environment, _FACTS, {oldest.date(), now.date()}).to_pylist()
         recent = [ProbeFacts(**row) for row in rows if row["started_at"] >= oldest]
         return sorted(recent, key=lambda probe: probe.started_at)
+
+    def told_outages(self, catalogs: Sequence[str]) -> list[Alert]:
+        """Return the outages that were told lately and are not over, of all catalogs or of some, and of the service."""
+        own = {identity for catalog in catalogs for identity in self._identities_of(catalog)} | {*Call}
+        told = told_lately(self.results.store, self.clock())
+        alerts = [outage_told(self._here(None), memory.cause, memory.at) for memory in told]
+        return [alert for alert, subject in filter(None, alerts) if not catalogs or subject in own]
 
     def _works(self, *, works: bool) -> list[str]:
         return [cause_of(AlertKind.KEY_REFUSED, self.environment)] if works else []

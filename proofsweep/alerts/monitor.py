@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import (
@@ -32,8 +32,11 @@ from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
+from proofsweep.store.runs import RunRecord
 from proofsweep.verify.resume import resumable_since
 from proofsweep.verify.service import Service
+
+_LONGEST_START = timedelta(hours=1)  # from the plan of a run to its first leg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +121,7 @@ class Check:
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        named: list[str | None] = [self._meant(name) for name in self.catalogs]
+        named = [self._meant(name) for name in self.catalogs]
         key_in_use = None
         with suppress(ProofsweepError):  # the call for the usage says it
             key_in_use = self.key_in_use()
@@ -127,9 +130,9 @@ class Check:
             self.skipped.append(f"{what} cannot be read, and what they say was not looked at: see proofsweep audit")
         of_quota, over = self._of_quota()
         found = [*self.facts.key_alerts(key_in_use), *of_quota]
-        for location in named or [None]:
+        for location in (*named,) or (None,):
             found += [*self.facts.no_success(location), *self._of_killed_runs(location)]
-        return found, over
+        return [*found, *self.facts.told_outages(named)], over
 
     def _meant(self, catalog: str) -> str:
         """Return the name of a catalog that is known by it, or the location of any other."""
@@ -159,7 +162,19 @@ class Check:
         oldest = new_run_id(resumable_since(facts.clock()), "")
         runs = [run for run in facts.runs(location) if not run.is_superseded and run.plan.run_id >= oldest]
         newest = {run.plan.identity: run for run in reversed(runs)}
-        for record in (run for run in newest.values() if run.begun and not run.is_over):
-            if not any(leg.is_alive for leg in Legs(results, record.plan).shown()):
+        for record in (run for run in newest.values() if not run.is_over):
+            if not self._is_at_work(record):
                 run = describe_run(results, record.plan.run_id)
                 yield from alerts_of_run(facts.end_of_run(run), run) if run.remaining else []
+
+    def _is_at_work(self, run: RunRecord) -> bool:
+        """Whether a process works on a run, or the one that planned it may still begin its first leg.
+
+        Only its own machine can tell whether that one exists; elsewhere it has an hour, since legs wait for workers.
+        """
+        if run.begun:
+            return any(leg.is_alive for leg in Legs(self.facts.results, run.plan).shown())
+        planner = run.planned_by
+        if planner is None or planner.is_here:
+            return planner is None or not planner.is_gone
+        return self.facts.clock() - planner.taken_at < _LONGEST_START

@@ -238,6 +238,15 @@ def title_of_error(error: ProofsweepError) -> str | None:
     return "the results store cannot be used" if is_store_away else None
 
 
+def outage_told(about: About, cause: str, at: datetime) -> tuple[Alert, str] | None:
+    """Make the message of an outage that was told at an instant, with its subject; None if it is another cause."""
+    kind, environment, *subject = cause.split("\t")
+    if kind != AlertKind.OUTAGE or environment != about.environment or not subject:
+        return None
+    line = f"It was told at {minute_of(at)} of {quoted(subject[0])}, and is not known to be over."
+    return made_alert(AlertKind.OUTAGE, about, EVENTS[AlertKind.OUTAGE].title, [line], *subject), subject[0]
+
+
 def over_if_it_works(environment: str, subject: str) -> list[str]:
     """Return the causes that are over when the source and the service of a catalog were seen to work."""
     return [cause_of(kind, environment, subject) for kind in (AlertKind.OUTAGE, AlertKind.FAILED, AlertKind.CRASHED)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain
 
 import apprise
@@ -15,11 +16,11 @@ from pydantic import SecretStr
 from proofsweep.alerts.rules import Alert
 from proofsweep.config.secret_places import shown_file
 from proofsweep.config.sections import AlertsSettings
-from proofsweep.config.threads import Thread, monotonic
+from proofsweep.config.threads import Thread, monotonic, some_at_once
 from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError, ResultsError
 from proofsweep.domain.text import text_of_file
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, json_bytes, sha256_hex
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes, sha256_hex
 
 _LONGEST_SEND_SECONDS = 30.0  # of all receivers together; apprise waits 4 s for each step of HTTP, 15 s for SMTP
 _TOLD_AGAIN_AFTER = timedelta(days=7)  # a cause that still holds so much later
@@ -142,6 +143,12 @@ def _name_of_attempt(cause: str, before: Memory | None) -> str:
     """Name the attempt that comes after a memory, or after an attempt that came to no end."""
     after = "first" if before is None else before.token
     return f"{layout.ALERTS_FOLDER}/{sha256_hex(cause.encode())[:16]}-{sha256_hex(after.encode())[:16]}.json"
+
+
+def told_lately(store: Store, now: datetime) -> list[Memory]:
+    """Return the causes that somebody was told of in the last seven days, without those that are known to be over."""
+    found = some_at_once(store.names(layout.ALERTS_FOLDER), partial(read_memory, store), REQUESTS_AT_ONCE)
+    return [memory for memory in found if memory is not None and memory.taken and now - memory.at < _TOLD_AGAIN_AFTER]
 
 
 def read_memory(store: Store, name: str) -> Memory | None:

@@ -64,6 +64,7 @@ _NAMED = {
 class PassReport:
     decisions: Counter[Decision] = field(default_factory=Counter)  # listed files by what was done with them
     rows: list[Row] = field(default_factory=list)  # of the table `ingest`
+    outcomes: Counter[str] = field(default_factory=Counter)  # of the files that legs have verified since the last pass
     not_moved: dict[str, Row] = field(default_factory=dict)  # by place, that should have been moved, now or before
     without_audio: list[Row] = field(default_factory=list)  # deliveries that were moved: folder, moved_to
     waiting: list[Row] = field(default_factory=list)  # files, and sidecars without audio: file, why, detail
@@ -72,14 +73,13 @@ class PassReport:
     is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
     def line(self, folder: str) -> str:
-        outcomes = Counter(str(row["outcome"]) for row in self.rows)
-        moved = Counter(str(row["disposition"]) for row in self.rows)
-        parts = [f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items())] or ["nothing new"]
-        parts += [
-            f"{moved[word]:,} moved ({word})" for word in (Disposition.ACCEPTED, Disposition.QUARANTINED) if moved[word]
-        ]
+        moved = Counter(str(row["disposition"]) for row in self.rows if row["audio_moved_to"])
+        gone = sum(row["disposition"] == Disposition.GONE for row in self.rows)
+        parts = [f"{count:,} {outcome}" for outcome, count in sorted(self.outcomes.items())]
+        parts += [f"{count:,} moved ({disposition})" for disposition, count in sorted(moved.items())]
+        parts = parts or ["nothing new"]
         parts += [f"{len(self.without_audio):,} deliveries without audio moved"] if self.without_audio else []
-        parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
+        parts += [f"{gone:,} gone meanwhile"] if gone else []
         parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := self.decisions[decision])]
         ignored = [f"ignored: {ignored_words(self.ignored)}"] if self.ignored else []
         return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *self.unmoved_lines(), *ignored])
@@ -88,8 +88,14 @@ class PassReport:
         reasons = Counter(str(row["detail"]) for row in self.not_moved.values())
         return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
 
-    def messages(self) -> list[str]:
-        """Return why moves were not made, what to do about files that were not accepted, and what waits."""
+    def waiting_lines(self) -> list[str]:
+        return [f"{each['file']}: {_why_it_waits(each)}" for each in self.waiting]
+
+    def messages(self, said: Collection[str] = ()) -> list[str]:
+        """Return why moves were not made, what to do about files that were not accepted, and what waits.
+
+        Of what waits, lines that the pass before has `said` are left out.
+        """
         messages = [f"{printable(str(row['audio']))}: not moved. {row['detail']}" for row in self.not_moved.values()]
         for row in self.rows:
             audio, reason = printable(str(row["audio_moved_to"] or row["audio"])), str(row["reason"])
@@ -98,9 +104,9 @@ class PassReport:
             elif row["disposition"] == Disposition.QUARANTINED:
                 messages.append(f"{audio}: {row['detail']}")
         messages += [f"{each['folder']}: moved to {each['moved_to']}; it has no audio" for each in self.without_audio]
-        messages += [f"{each['file']}: {_why_it_waits(each)}" for each in self.waiting]
+        messages += [line for line in self.waiting_lines() if line not in said]
         more = len(messages) - _NAMED_FILES
-        return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
+        return [*messages[:_NAMED_FILES], *([f"… and {more:,} more; --json names all"] if more > 0 else [])]
 
     def markdown(self, folder: str) -> str:
         return "\n".join([self.line(markdown(folder)), "", *(f"- {markdown(each)}" for each in self.messages())])
@@ -283,7 +289,9 @@ class IngestPass:
         for leg in self._ended_legs(plan):
             rows, is_new = self.records.of_leg(plan, leg.leg, self.state.sightings)
             self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
-            self.report.rows += rows if is_new else []
+            if is_new:
+                self.report.rows += rows
+                self.report.outcomes.update(str(row["outcome"]) for row in rows)
         self.folder.refuse_if_lost()
         self.state.save()
         self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining

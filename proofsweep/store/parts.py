@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from proofsweep.config.notices import say
-from proofsweep.config.threads import some_at_once
+from proofsweep.config.threads import some_at_once, utc_now
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout, tables
+from proofsweep.store.holder import this_process
 from proofsweep.store.log import EntryKind
 from proofsweep.store.objects import (
     JSON_OBJECT,
@@ -128,7 +129,9 @@ class Results:
             return
 
         def decide(runs: Runs) -> Row | None:
-            return None if runs.of(plan) is not None else {"sha256": self.plan_digest(plan.run_id)}
+            holder = asdict(this_process(utc_now(), {}))
+            known = runs.of(plan) is not None
+            return None if known else {"sha256": self.plan_digest(plan.run_id), "holder": holder}
 
         self.log.append(EntryKind.PLANNED, plan.run_id, decide)
 

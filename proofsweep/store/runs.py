@@ -127,6 +127,7 @@ class Record:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord(Record):
     plan: Plan
+    planned_by: Holder | None = None  # the process that entered it in the log; None if the entry does not say it
 
     @property
     def is_complete(self) -> bool:
@@ -415,7 +416,8 @@ class _Fold:
         if entry.kind is EntryKind.PLANNED and layout.kind_of(run_id):
             self._operations[run_id] = OperationRecord(plan=OPERATION.validate_json(content or b""))
         elif entry.kind is EntryKind.PLANNED:
-            self._records[run_id] = RunRecord(plan=PLAN.validate_json(content or b""))
+            planned_by = _PLANNED_BY.validate_python(entry.facts.get("holder"))
+            self._records[run_id] = RunRecord(plan=PLAN.validate_json(content or b""), planned_by=planned_by)
         elif entry.kind is EntryKind.BEGUN:
             self._begin(run_id, _BEGUN.validate_python({**entry.facts, "entry": entry.number}))
         elif entry.kind is EntryKind.ENDED:
@@ -465,6 +467,7 @@ def _with_ended(record: AnyRecord, leg: LegRecord, entry: int) -> AnyRecord:
 
 
 _BEGUN = TypeAdapter(BegunLeg)
+_PLANNED_BY: TypeAdapter[Holder | None] = TypeAdapter(Holder | None)
 
 
 def _what_is_wrong(entry: LogEntry, content: bytes | None) -> str:

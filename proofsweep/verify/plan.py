@@ -8,6 +8,7 @@ import posixpath
 import secrets
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, tee
@@ -17,11 +18,12 @@ from proofsweep.config.locations import identity_of, is_bucket, one_line, path_w
 from proofsweep.config.sections import ANYWHERE, CatalogSettings, ServiceSettings
 from proofsweep.config.threads import monotonic
 from proofsweep.domain import runs
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, RunMustStop
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, raw_bytes, sidecar_key, utf8_text
 from proofsweep.domain.reasons import Reason, about
 from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
+from proofsweep.domain.text import counted
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
@@ -206,7 +208,8 @@ class Planner:
         survey, items = self._new_survey(listing), Listing()
         self._take(listing, survey, items)
         self._refuse_hopeless(survey, listing)
-        may_begin()
+        with _waiting_rows_told(survey.items):
+            may_begin()
         created_at = self.clock() - timedelta(seconds=monotonic() - began)  # before this call, no clock may be known
         run_id = run_id or new_run_id(created_at, secrets.token_hex(3))
         plan = Plan(
@@ -290,6 +293,16 @@ class Planner:
                 f"{listing.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
                 'meant, set catalog.root to the folder that holds the files, or to "anywhere"'
             )
+
+
+@contextmanager
+def _waiting_rows_told(rows: int) -> Iterator[None]:
+    """Say in what stops a run before it begins how many rows wait, since no run says it."""
+    try:
+        yield
+    except RunMustStop as stop:
+        message = f"{stop.message} No run has begun; {counted(rows, 'row')} waiting."
+        raise RunMustStop(message, ended_by=stop.ended_by, quota_reset=stop.quota_reset, catalog=stop.catalog) from stop
 
 
 def _versions_of(item: WorkItem) -> tuple[str, str | None, str | None]:

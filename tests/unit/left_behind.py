@@ -71,8 +71,13 @@ def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int]
 def let_holder_die(results: Results, run: AnyRun, leg: int) -> None:
     """Change a leg that this process has begun to one of an earlier process with the same number."""
     entry = next(begun.entry for begun in Legs(results, run).open() if begun.leg == leg)
+    change_holder(results, entry, process_started="earlier")
+
+
+def change_holder(results: Results, entry: int, **cells: str) -> None:
+    """Change what an entry of the log says of the process that made it."""
     facts = json.loads(results.store.read(layout.log_name(entry)) or b"{}")
-    facts["holder"]["process_started"] = "earlier"
+    facts["holder"] |= cells
     results.store.replace(layout.log_name(entry), json.dumps(facts).encode())
     results.log = RunLog(results.store)
 

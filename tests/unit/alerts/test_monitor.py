@@ -8,6 +8,8 @@ import pytest
 
 from proofsweep.alerts.facts import AlertFacts
 from proofsweep.alerts.monitor import Check, ProbeBatch, probe_service
+from proofsweep.alerts.rules import AlertKind, cause_of
+from proofsweep.alerts.send import Memory, name_of
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call, Failure
@@ -15,7 +17,7 @@ from proofsweep.verify.attempt import supersede
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..left_behind import let_holder_die
+from ..left_behind import change_holder, let_holder_die
 from ..scripted_service import HEALTHY, USAGE, Scripted, ScriptedService
 from .conftest import NOW, OLD, leave_rotation, rotation
 
@@ -76,6 +78,49 @@ def test_a_killed_run_is_found_beside_newer_runs_of_other_catalogs(facts: AlertF
 
     assert found(facts, partner) == ["crashed"]
     assert found(facts, partner, hours=24 * 60) == ["no_success"]
+
+
+@pytest.mark.parametrize(
+    ("holder", "kinds"),
+    [
+        ({}, []),
+        ({"process_started": "earlier"}, ["crashed"]),
+        ({"machine": "another", "taken_at": (NOW - timedelta(minutes=50)).isoformat()}, []),
+        ({"machine": "another", "taken_at": (NOW - timedelta(minutes=70)).isoformat()}, ["crashed"]),
+    ],
+)
+def test_a_run_whose_process_was_killed_before_its_first_leg_is_found(
+    facts: AlertFacts, partner: Partner, holder: dict[str, str], kinds: list[str]
+) -> None:
+    """A process that exists may still begin it; of one on another machine nobody knows that, so it has an hour."""
+    facts.results.write_plan(plan_of_run(LATE, catalog=MUSIC))
+    change_holder(facts.results, 1, **holder)
+
+    assert found(facts, partner) == kinds
+
+
+@pytest.mark.parametrize(
+    ("subject", "named", "days", "kinds"),
+    [
+        (MUSIC, [], 1, ["outage"]),
+        (MUSIC, [], 8, []),
+        (MUSIC, ["music"], 1, ["outage", "no_success"]),
+        ("/label/drops", ["music"], 1, ["no_success"]),
+        ("health", ["music"], 1, ["outage", "no_success"]),
+    ],
+)
+def test_an_outage_that_was_told_and_is_not_over_is_found(
+    facts: AlertFacts, partner: Partner, subject: str, named: list[str], days: int, kinds: list[str]
+) -> None:
+    """It is the same cause, so it is not told again; without a run nothing else says that it holds."""
+    cause = cause_of(AlertKind.OUTAGE, "beta", subject)
+    told = Memory(cause=cause, at=NOW - timedelta(days=days), taken=frozenset({"somebody"}))
+    facts.results.store.create(name_of(cause), told.content())
+
+    alerts, _ = check_of(facts, partner, *named).gather()
+
+    assert {str(alert.kind) for alert in alerts} == {*kinds}
+    assert [alert.cause for alert in alerts if alert.kind is AlertKind.OUTAGE] == [cause] * ("outage" in kinds)
 
 
 @pytest.mark.parametrize("status", [500, 404, None])

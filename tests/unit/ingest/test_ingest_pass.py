@@ -61,6 +61,15 @@ def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched)
     assert watched.state.runs == []
 
 
+def test_an_outcome_is_counted_by_the_pass_that_verified_it(watched: Watched) -> None:
+    """The one that moves the file later says only that."""
+    watched.deliver("a.wav")
+
+    lines = [watched.run_pass(moves=moves).report.line("in") for moves in (False, True)]
+
+    assert lines == ["in: 1 accepted", "in: 1 moved (accepted)"]
+
+
 def test_what_failed_comes_back_after_longer_and_longer_waits(watched: Watched) -> None:
     """A new version begins anew."""
     watched.outcomes["a.wav"] = "failed"

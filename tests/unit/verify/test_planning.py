@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
-from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, RunMustStop
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem, item_id_of
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.catalog import Catalog
@@ -199,6 +200,22 @@ def test_every_row_is_planned_once_and_in_order_and_the_plan_is_written_last(
     items = list(planner.results.items(plan))
     assert [(item.manifest_row, item.item_id) for item in items] == [(row, f"n{row}") for row in range(2_345)]
     assert [item.manifest_row for item in items if item.ineligible] == [0, 1_000, 2_000]
+
+
+def test_what_stops_a_run_before_it_begins_says_how_many_rows_wait(
+    planner: Planner, store: OrderedStore, tmp_path: Path
+) -> None:
+    """No run says it, and no call has a request ID. The same error may stop the next one."""
+    away = RunMustStop("It does not answer.", ended_by=EndedBy.BREAKER)
+
+    def refuse() -> None:
+        raise away
+
+    with pytest.raises(RunMustStop) as stopped:
+        planner.plan(folder_of(tmp_path, a_wav=WAV, b_wav=WAV), ALL_ROWS, refuse)
+
+    assert stopped.value.message == "It does not answer. No run has begun; 2 rows waiting."
+    assert (away.message, stopped.value.ended_by, store.created) == ("It does not answer.", EndedBy.BREAKER, ())
 
 
 def answered_days_ago(planner: Planner, folder: Path, **days: float) -> Catalog:
