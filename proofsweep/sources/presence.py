@@ -174,7 +174,8 @@ class Presence:
     files: Files
     root: str | None = None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
     read_before: Callable[[], Iterable[str]] = tuple
-    is_emptied: bool = False  # a drop folder, from which files are moved: an empty folder in it is normal
+    # Of a drop folder, from which files are moved: whether it is empty for that reason. An empty one in it always is.
+    is_emptied: Callable[[str], bool] | None = None
     _read: dict[str, deque[str]] = field(default_factory=dict)
     _disks: dict[str, int] = field(default_factory=dict)  # of folders without links in their paths
 
@@ -213,8 +214,10 @@ class Presence:
         return found
 
     def _away_by_listing(self, folder: str, *, is_read: bool) -> Away | None:
-        emptied_below = None if self.root is None or not self.is_emptied else os.path.realpath(self.root)
-        there, away = _looked(folder, self.files, emptied_below)
+        top = None if self.root is None or self.is_emptied is None else os.path.realpath(self.root)
+        there, away = _looked(folder, self.files, top)
+        if away is not None and self.is_emptied is not None and self.root is not None and there == top:
+            away = None if self.is_emptied(self.root) else away
         if is_bucket(folder):
             return None if is_read else away  # who may read objects may not always list them
         root = self.root if self.root is not None and is_within(folder, self.root) else None

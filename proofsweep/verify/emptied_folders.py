@@ -1,6 +1,10 @@
 """What is known of a watched folder, from which passes move the files: there, an empty folder is a quiet day."""
 
+from collections.abc import Callable
+from functools import partial
+
 from proofsweep.config.threads import utc_now
+from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.sources.presence import away_since
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
@@ -15,6 +19,11 @@ def is_emptied(results: Results, environment: str, location: str) -> bool:
     store = results.store.below(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(environment, location), "It is watched", utc_now)
     return lease.last() > 0 and away_since(location, mount_before(lease, location)) is None
+
+
+def emptied_of(results: Results, plan: Plan) -> Callable[[str], bool] | None:
+    """Return what says it of the watched folder of a plan; None if no passes move the files of its catalog."""
+    return partial(is_emptied, results, plan.environment) if plan.catalog_kind == INGEST else None
 
 
 def mount_before(lease: Lease, location: str) -> str:

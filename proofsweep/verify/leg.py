@@ -30,6 +30,7 @@ from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import Budget, calls_sent
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.emptied_folders import emptied_of
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import Checks, KnownFiles
 from proofsweep.verify.service import Service
@@ -238,7 +239,7 @@ class Leg:
             is_as_planned=is_ingest,
             budget=self.budget,
         )
-        known = KnownFiles.of_catalog(self.verify.files, root, PastAnswers(results, plan), is_emptied=is_ingest)
+        known = KnownFiles.of_catalog(self.verify.files, root, PastAnswers(results, plan), emptied_of(results, plan))
         self.attribution = Attribution(
             checks=Checks(self.verify, self.trail, known, known_good),
             dispatcher=service.dispatcher,

@@ -2,7 +2,7 @@
 
 import random
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -47,15 +47,16 @@ class KnownFiles:
     _accepted: deque[AcceptedItem] = field(default_factory=lambda: deque(maxlen=_ACCEPTED_KEPT))
 
     @classmethod
-    def of_catalog(cls, files: Files, root: str | None, past: PastAnswers, *, is_emptied: bool = False) -> "KnownFiles":
-        """Know the files of a catalog with a root, if it has one; what was accepted in a drop folder was moved away."""
+    def of_catalog(
+        cls, files: Files, root: str | None, past: PastAnswers, is_emptied: Callable[[str], bool] | None = None
+    ) -> "KnownFiles":
+        """Know the files of a catalog with a root, if it has one; what was read in a drop folder was moved away."""
 
         def read_before() -> Iterator[str]:
             yield from past.files_read(_FILES_READ)
-            if not is_emptied:
-                yield from (item.audio for item in past.accepted())
+            yield from (item.audio for item in past.accepted())
 
-        return cls(past, Presence(files, root, read_before, is_emptied=is_emptied))
+        return cls(past, Presence(files, root, tuple if is_emptied else read_before, is_emptied))
 
     def note(self, done: Finished) -> None:
         item, read = done.item, done.read
