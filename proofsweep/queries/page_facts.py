@@ -189,14 +189,19 @@ def catalog_facts(
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
     runs.reverse()
-    nights = [run for run in runs if "--only" not in run.plan.selection.split()] or runs
-    days = sorted({run.plan.run_date for run in nights})[-_MOST_NIGHTS:]
-    shown = [run for run in nights if run.plan.run_date >= days[0]]
+    nights = [run for run in runs if not _is_of_a_reason(run)] or runs
+    # A run of which a pruning left no row was a part of its night too: else this shows the other runs as the whole.
+    pruned = [run for run in index.pruned.values() if _is_of(run, label) and run.plan.identity in identities]
+    told = [*nights, *(run for run in pruned if not _is_of_a_reason(run))]
+    told.sort(key=lambda run: run.plan.run_id)
+    days = sorted({run.plan.run_date for run in told})[-_MOST_NIGHTS:]
+    shown = [run for run in told if run.plan.run_date >= days[0]]
     selected = SelectedRows(results=results, environment=label)
     with selected.opened("true" if catalog is None else _items_of(identities), "changes") as files:
         every = [run for run in index.newest_first() if _is_of(run, label)]
-        read_histories(files.connection, every, counted=runs, nights=shown, first=days[0])
-        of_files, known = days_of_files(files.connection), known_from(runs, index.prunings)
+        with_rows = [run for run in shown if run.plan.run_id not in index.pruned]
+        read_histories(files.connection, every, counted=runs, nights=with_rows, first=days[0])
+        of_files, known = days_of_files(files.connection), known_from(told, index.prunings)
         return replace(
             _facts_of(files, label, _newest_nights(nights), tags),
             catalogs=_catalogs(files, nights),
@@ -204,6 +209,10 @@ def catalog_facts(
             open_since=_open_since(files, days[-1]),
             retired=_retired(results, index, label) if catalog is None else (),
         )
+
+
+def _is_of_a_reason(run: RunRecord) -> bool:
+    return "--only" in run.plan.selection.split()
 
 
 def _is_of(run: RunRecord, environment: str) -> bool:

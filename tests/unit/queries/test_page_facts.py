@@ -218,6 +218,7 @@ def test_the_nights_of_pruned_runs_are_known_by_their_receipts_alone(results: Re
     nights = catalog_facts(results, "beta").nights
 
     assert [(night.day.day, night.found.total(), night.standing) for night in nights] == [
+        (10, 2, None),
         (20, 2, (2, 1)),
         (25, 2, (2, 1)),
     ]
