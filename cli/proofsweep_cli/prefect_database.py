@@ -44,9 +44,9 @@ def cached_tables() -> Path | None:
 
     The first call of a version takes as long as Prefect's migrations; others wait for it meanwhile.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proofsweep"
-    tables = cache / f"prefect-{version('prefect')}.db"
     with suppress(OSError, RuntimeError, sqlite3.Error, subprocess.CalledProcessError):  # RuntimeError: no home
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proofsweep"
+        tables = cache / f"prefect-{version('prefect')}.db"
         if tables.exists():
             return tables
         cache.mkdir(parents=True, exist_ok=True)
