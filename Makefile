@@ -35,12 +35,12 @@ soak: $(READY) ## kill runs, race resumes and sweeps, let files fail alike, dist
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
 	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_RACES=$(RACES) \
 		PROOFSWEEP_SOAK_SEED=$(SEED) PROOFSWEEP_SOAK_ALIKE="$(ALIKE)" PROOFSWEEP_SOAK_TAMPERINGS=200 \
-		PROOFSWEEP_SOAK_NIGHTS=200 PROOFSWEEP_SOAK_SPELLS=1 PROOFSWEEP_SOAK_BREAKS=1 PROOFSWEEP_SOAK_TWO_DAYS_SECONDS=3600 PROOFSWEEP_SOAK_WATCH_SECONDS=3600 $(BIN)/python tests/supervised.py $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
+		PROOFSWEEP_SOAK_NIGHTS=200 PROOFSWEEP_SOAK_SWITCHES=3 PROOFSWEEP_SOAK_SPELLS=1 PROOFSWEEP_SOAK_BREAKS=1 PROOFSWEEP_SOAK_TWO_DAYS_SECONDS=3600 PROOFSWEEP_SOAK_WATCH_SECONDS=3600 $(BIN)/python tests/supervised.py $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
 		tests/faults/test_killed_anywhere.py tests/faults/test_races.py tests/faults/test_shared_pause.py tests/faults/test_in_any_order.py \
 		tests/faults/test_whose_fault.py tests/faults/test_flaky_service.py tests/faults/test_store_away.py tests/faults/test_controls.py tests/faults/test_around_a_command.py tests/faults/test_clocks.py \
 		tests/faults/test_ingest.py tests/faults/test_suppliers.py tests/faults/test_watching.py tests/faults/test_store_outage.py tests/faults/test_worker_processes.py \
 		tests/unit/operations/test_rotate.py tests/unit/operations/test_erase.py tests/unit/ingest/test_ingest_pass.py tests/buckets/test_killed_moves.py \
-		tests/unit/audit/test_audit_store_after_tampering.py tests/unit/audit/test_prune.py tests/cli/test_ten_nights.py tests/flows/test_crashed_runs.py \
+		tests/unit/verify/test_interleavings.py tests/unit/audit/test_audit_store_after_tampering.py tests/unit/audit/test_prune.py tests/cli/test_ten_nights.py tests/flows/test_crashed_runs.py \
 		tests/deployment/test_two_days.py tests/deployment/test_native_setup.py \
 		tests/world
 	@$(BIN)/python -m benchmarks --quick

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 if TYPE_CHECKING:
     import proofsweep_sandbox as sandbox
@@ -52,6 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: each process that a test starts
         signal.signal(signal.SIGINT, signal.default_int_handler)  # would ignore the Ctrl-C that the test sends
     signal.signal(signal.SIGTERM, _interrupt)
+    is_whole_run = config.args_source is not pytest.Config.ArgsSource.ARGS
+    is_worker = hasattr(config, "workerinput")
+    if is_whole_run and not is_worker and config.getoption("numprocesses", None):
+        config.pluginmanager.register(_SharedPrefect(config))
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -111,16 +116,43 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
 
 
-@pytest.fixture(scope="session")
-def prefect_url() -> Iterator[str]:
-    """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
-    from proofsweep_cli.prefect_api import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
+class _SharedPrefect:
+    """One Prefect server for the workers of a whole run: each that is idle costs a fiftieth of a processor."""
 
-    with prefect_api() as server:
-        assert server is not None
+    def __init__(self, config: pytest.Config) -> None:
+        from proofsweep_cli.embedded_server import EmbeddedServer  # noqa: PLC0415 - Prefect reads the environment
+
+        self._server = EmbeddedServer.start(Path(os.environ["PREFECT_HOME"]))
+        config.add_cleanup(self._server.close)
+
+    @pytest.hookimpl
+    def pytest_configure_node(self, node: WorkerController) -> None:
+        node.workerinput["prefect"] = self._server.url, str(self._server.home)
+
+
+@pytest.fixture(scope="session")
+def prefect_at(request: pytest.FixtureRequest) -> Iterator[tuple[str, Path]]:
+    """A Prefect server for all tests of a worker, or of all workers: its URL and its home."""
+    from proofsweep_cli.prefect_api import is_there, prefect_api  # noqa: PLC0415 - Prefect reads the environment
+
+    from .worlds.waiting import wait_for  # noqa: PLC0415 - few tests need it
+
+    url, home = getattr(request.config, "workerinput", {}).get("prefect", ("", os.environ["PREFECT_HOME"]))
+    if url:
+        wait_for(lambda: is_there(url))
+        os.environ["PREFECT_API_URL"] = url
+    with prefect_api() as own:
         del os.environ["PREFECT_API_URL"]
-        server.wait_until_up()
-        yield server.url
+        if own is not None:
+            own.wait_until_up()
+            url = own.url
+        yield url, Path(home)
+
+
+@pytest.fixture(scope="session")
+def prefect_url(prefect_at: tuple[str, Path]) -> str:
+    """That server's URL; a test sets PREFECT_API_URL for itself."""
+    return prefect_at[0]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import re
 import signal
 from collections.abc import Iterable
@@ -26,15 +25,17 @@ def piece_of(path: Path) -> bytes:
     return content[len(content) // 2 :][:100]
 
 
-def kept(world: SandboxWorld) -> dict[str, bytes]:
+def kept(world: SandboxWorld, prefect_home: Path) -> dict[str, bytes]:
     """Read everything that remains after a run: logs, JSON files of the store, tables as text, and Prefect's home."""
-    places = [*world.results.rglob("*.json"), *world.folder.glob("log-*"), *Path(os.environ["PREFECT_HOME"]).rglob("*")]
+    places = [*world.results.rglob("*.json"), *world.folder.glob("log-*"), *prefect_home.rglob("*")]
     read = {path.name: path.read_bytes() for path in places if path.is_file()}
     tables = {name: json.dumps(world.table(name), default=str).encode() for name in TABLES}
     return read | tables
 
 
-def test_no_secret_and_no_proof_id_is_found_anywhere(world: SandboxWorld, samples: Samples) -> None:
+def test_no_secret_and_no_proof_id_is_found_anywhere(
+    world: SandboxWorld, samples: Samples, prefect_at: tuple[str, Path]
+) -> None:
     """All that two legs with faults and a stop leave behind is searched; `verdicts` alone has proof IDs."""
     folder, expected = samples
     world.operator.add_fault("slot", "status", status=403, share=0.05)
@@ -44,7 +45,7 @@ def test_no_secret_and_no_proof_id_is_found_anywhere(world: SandboxWorld, sample
 
     sidecars = [base64.b64encode(one.sidecar.read_bytes()) for one in expected if one.sidecar]
     secrets = words_of([secret.encode() for secret in world.operator.secrets()] + sidecars)
-    left = kept(world)
+    left = kept(world, prefect_at[1])
     words = {name: words_of([text]) for name, text in left.items()}
     pieces = {piece_of(path) for one in expected for path in (one.audio, one.sidecar) if path}
     pieces = {piece for piece in pieces if len(piece) == 100 and len(set(piece)) > 16}  # no silence

@@ -58,9 +58,9 @@ ONE_CELL: list[Row] = [
 
 
 def changes(results: Results, run_id: str) -> list[tuple[object, ...]]:
-    with opened(results, "beta") as store:
-        columns = "item_id, change, cause, before_outcome, now_outcome"
-        query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text
+    columns = "item_id, change, cause, before_outcome, now_outcome"
+    query = f"SELECT {columns} FROM changes WHERE run_id = '{run_id}' ORDER BY item_id"  # noqa: S608 - our own text
+    with opened(results, "beta", asked=query) as store:
         return store.execute(query).fetchall()
 
 

@@ -37,7 +37,7 @@ def test_each_view_says_what_it_is() -> None:
 
 
 def asked(results: Results, query: str) -> list[tuple[object, ...]]:
-    with opened(results) as store:
+    with opened(results, asked=query) as store:
         return store.execute(query).fetchall()
 
 

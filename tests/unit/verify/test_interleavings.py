@@ -482,7 +482,8 @@ def check_log(memory: Memory) -> None:
 )
 def test_those_who_begin_together_meet_in_the_log(works: Sequence[Beginner], faults: int) -> None:
     """Each may be stopped before any write, or for ever, and an entry may be there though its create was an error."""
-    Exploration(works, planned(PLAN, RIVAL), [check_log], faults, SWITCHES - faults).run()
+    more_than_two = len(works) > 2  # their orders are so many that `make soak` plays the rest
+    Exploration(works, planned(PLAN, RIVAL), [check_log], faults, SWITCHES - faults - more_than_two).run()
 
 
 @pytest.mark.parametrize("faults", [0, 1])
