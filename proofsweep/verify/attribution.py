@@ -16,7 +16,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop, SourceError
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
-from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.reasons import Reason
 from proofsweep.sources.presence import Away, folder_of, places_of
 from proofsweep.verify.fault import (
     ALIKE,
@@ -94,6 +94,7 @@ class Attribution:
     _wrong_at: float = -math.inf
     _away: dict[str, Away] = field(default_factory=dict)  # by the folder whose files, and those below it, wait
     _rows_away: dict[str, set[int]] = field(default_factory=dict)  # those that wait for it, as far as they were met
+    _came_back: set[int] = field(default_factory=set)  # rows that are tried once more, since their files are there
     _in_question: dict[str, list[Finished]] = field(default_factory=dict)  # a few files of each of these folders
     _away_until: float = math.inf  # when they are no longer waited for, in this round or a later one
     _lock: Lock = field(default_factory=Lock)  # for what is kept here
@@ -251,19 +252,33 @@ class Attribution:
             self._waiting = [each for each in self._waiting if not each.is_shown_by(question, began_at)]
             believed = [each for each in shown if self._weighs_enough(each)]
             self._again.extend(each.done.item for each in shown if each.row is None)
-        for each in believed:
-            if self._has_come_back(each.done):
-                self._again.append(each.done.item)
-            elif each.row is not None:
-                self._write(each.done, each.row)
+        for suspect in believed:
+            if question.what is InQuestion.SOURCE and self._has_come_back(suspect.done):
+                self._again.append(suspect.done.item)
+            elif suspect.row is not None:
+                self._write(suspect.done, suspect.row)
 
     def _has_come_back(self, done: Finished) -> bool:
-        """Whether a file that was missing is there now: its share was away for less time than the check took."""
-        outcome = done.outcome
-        if not isinstance(outcome, Ineligible) or outcome.reason != Reason.MISSING_AUDIO:
+        """Whether a file that could not be read is there now: its share was away for less time than the check took."""
+        item, outcome = done.item, done.outcome
+        if isinstance(outcome, Accepted):
             return False
+        if outcome.reason == Reason.MISSING_AUDIO:
+            return self._is_there(item.audio, None)
+        # A file that is there may be unreadable for good, and what the plan found missing is still missing: one more
+        # try tells, and no third one.
+        is_as_planned = item.ineligible is not None and item.ineligible.reason == outcome.reason
+        if is_as_planned or item.manifest_row in self._came_back:
+            return False
+        self._came_back.add(item.manifest_row)
+        if item.sidecar is not None and not self._is_there(item.sidecar, item.sidecar_version):
+            return False
+        return self._is_there(item.audio, item.audio_version)
+
+    def _is_there(self, location: str, version: str | None) -> bool:
         with suppress(SourceError):
-            return self.checks.verify.files.facts(done.item.audio) is not None
+            facts = self.checks.verify.files.facts(location)
+            return facts is not None and version in {None, facts.version}
         return False
 
     def _weighs_enough(self, suspect: Suspect) -> bool:

@@ -89,19 +89,22 @@ class DuplicateCache:
     def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | None:
         """Give the answered item that has the same bytes, waiting for one in flight; None when the caller must verify.
 
-        The first item with a key must `settle` it, however its work ends. RunMustStop if the leg ends meanwhile.
+        The item that is told None must `settle` its key, however its work ends. RunMustStop if the leg ends meanwhile.
         """
-        with self._lock:
-            first = self._originals.get(key)
-            if first is None:
-                self._originals[key] = Future()
-                return None
-        if not first.done():
-            self._make_room()
-        while not first.done():
-            self._stop.rest(_STOP_CHECK_SECONDS)
-        original = first.result()
-        answered = None if original is None else original.read
+        original = None
+        while original is None:
+            with self._lock:
+                first = self._originals.get(key)
+                if first is None:
+                    self._originals[key] = Future()
+                    return None
+            if not first.done():
+                self._make_room()
+            while not first.done():
+                self._stop.rest(_STOP_CHECK_SECONDS)
+            # Without an answer, one of those that waited is sent, and the others wait for it: else all would be paid.
+            original = first.result()
+        answered = original.read
         # A sidecar may be corrected while its item waits for a fresh slot, so the key is not what was answered.
         if answered is None or answered.sidecar_sha256 != key.sidecar_sha256:
             return None

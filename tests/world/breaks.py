@@ -363,10 +363,19 @@ BREAKS: Sequence[Break] = (
     Break(
         name="files that are back when their folder is looked at are missing",
         module="proofsweep.verify.attribution",
-        old="            if self._has_come_back(each.done):\n",
+        old="            if question.what is InQuestion.SOURCE and self._has_come_back(suspect.done):\n",
         new="            if False:\n",
         level="mounts",
         seed=377,
+        check="outcomes",
+    ),
+    Break(
+        name="a pair whose folder was away for a moment is not tried again",
+        module="proofsweep.verify.attribution",
+        old="        self._came_back.add(item.manifest_row)\n",
+        new="        return False\n",
+        level="mounts",
+        seed=9070,
         check="outcomes",
     ),
     Break(
