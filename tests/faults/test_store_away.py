@@ -1,7 +1,11 @@
-"""A results store whose share is unmounted, or that hangs, in a run: what is paid is kept, and the words are true."""
+"""A results store whose share is unmounted, or that hangs, in a run: what is paid is kept, and the words are true.
+
+A label's share that is unmounted makes no file missing.
+"""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -26,7 +30,7 @@ ENDS_SECONDS = 60.0
 
 
 class Mount:
-    """The results, a share that can be unmounted under a process that uses it."""
+    """A folder, a share that can be unmounted under a process that uses it."""
 
     def __init__(self, share: Path, place: Path) -> None:
         self.share, self.place = share, place
@@ -121,6 +125,30 @@ def test_a_run_whose_share_stays_away_ends_with_true_words(
     assert [row["verdict"] for row in world.rows()] == VERDICTS
     assert paid_again(world) <= WORKERS * (LAST_SECOND / VERIFY_SECONDS + 1)
     assert world.legs()[-1]["calls_again"] <= 3 * paid_again(world)
+
+
+def test_a_label_s_share_that_is_unmounted_in_a_run_makes_no_file_missing(
+    bare_world: ForeignWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor one that is away when the next run begins: its rows remain until it is back, and nothing is paid twice."""
+    export_settings(monkeypatch, {"RETRY__BREAKER_SECONDS": "1", "PACE__WORKERS": str(WORKERS)})
+    bare_world.catalog(*VERDICTS)
+    with mounted_disk(tmp_path / "server", size="64m") as server:
+        music = Mount(server, tmp_path / "music")
+        for number in range(ROWS):
+            shutil.move(bare_world.folder / f"{number}.wav", server / f"{number:03}.wav")
+        when_a_quarter_is_done(bare_world, music.unmount)
+
+        ended_by = [bare_world.verify(str(music.place)) for _ in range(2)]
+        rows_while_away = len(bare_world.rows())
+        music.mount()
+        ended_by.append(bare_world.verify(str(music.place)))
+        music.unmount()
+
+    assert ended_by == ["breaker", "breaker", "complete"]
+    assert ROWS // 4 - WORKERS <= rows_while_away < ROWS
+    assert [row["verdict"] for row in bare_world.rows()] == VERDICTS
+    assert paid_again(bare_world) == 0
 
 
 def hang(world: ForeignWorld) -> None:
