@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -108,8 +108,7 @@ class Attribution:
                 question = self._rules.question_of(done, folder_in_question(done), was_accepted=was_accepted)
                 calls = ended_calls(done.exchanges, self.dispatcher.clock())
                 if isinstance(done.outcome, Accepted | Rejected):
-                    tries = self._failed.pop(done.item.manifest_row, None)
-                    self._beside.note(done.item.mode, [*(tries.calls if tries else ()), *calls])
+                    self._record_answered(done, calls)
                 if question is not None:
                     self._put_aside(done, row, question, began_at, calls)
             if question is None:
@@ -121,7 +120,15 @@ class Attribution:
             return False
         return question is None
 
+    def _record_answered(self, done: Finished, calls: Sequence[EndedCall]) -> None:
+        """Record the calls of an item that the service has answered; its failed ones were no fault of its file."""
+        tries = self._failed.pop(done.item.manifest_row, None)
+        if tries is not None:
+            self._beside.note(done.item.mode, tries.calls)
+        self._beside.note(done.item.mode, calls)
+
     def may_try(self, item: WorkItem) -> bool:
+        """Whether no folder above an item's file is known to be away."""
         if not self._away:
             return True
         for folder in places_of(item.audio):
@@ -136,24 +143,31 @@ class Attribution:
             return self._again.popleft() if self._again else None
 
     def begin_round(self) -> set[int]:
-        """Take note that all that remains is tried again, but the rows that wait for evidence; return these.
+        """Begin a round in which all that remains is tried again; return the rows that still wait for evidence.
 
-        What failed is not tried again before the service was seen to work: else both tries may meet one outage.
         RunMustStop if the leg ends meanwhile.
         """
+        # The service must be seen to work before what failed is tried again: else both tries may meet one outage.
         with self._checking:
-            while first := next((each for each in self._waiting if each.row is None), None):
-                self._settle(first.question)
+            while (question := self._question_of_first_failure()) is not None:
+                self._settle(question)
         with self._lock:
             self._again.clear()
             self._alone_bits = ALONE_BITS
-            return {each.done.item.manifest_row for each in self._waiting}
+            return {suspect.done.item.manifest_row for suspect in self._waiting}
+
+    def _question_of_first_failure(self) -> Question | None:
+        for suspect in self._waiting:
+            if suspect.row is None:
+                return suspect.question
+        return None
 
     def finish(self) -> None:
         """Check what still waits, and wait for folders that are away; RunMustStop if the leg ends."""
         with self._checking:
             while self._waiting:
                 self._settle(self._waiting[0].question)
+            # All rounds together wait for a share no longer than an outage may last.
             self._away_until = min(self._away_until, self.dispatcher.clock() + self.outage_seconds)
             while self._away and not self._are_back():
                 if self.dispatcher.clock() >= self._away_until:
@@ -164,11 +178,12 @@ class Attribution:
     def _are_back(self) -> bool:
         """Look at the folders that are away again, and forget those that are not."""
         found = self.awaited(partial(self.checks.folders_away, self._in_question))
-        for folder in self._away.keys() - {away.folder for away in found.values()}:
-            del self._away[folder]
+        still_away = {away.folder: away for away in found.values()}
+        for folder in self._away.keys() - still_away.keys():
             self._rows_away.pop(folder, None)
-        self._in_question = {folder: each for folder, each in self._in_question.items() if folder in found}
-        self._away |= {away.folder: away for away in found.values()}
+        for folder in self._in_question.keys() - found.keys():
+            del self._in_question[folder]
+        self._away = still_away
         return not found
 
     def restore(self) -> None:
@@ -184,18 +199,19 @@ class Attribution:
 
     def sentence(self, remaining: int) -> str:
         """Return why rows remain when all else is done."""
-        said = self._away_sentences() or ["They could not be tried again."]
-        return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them again."
+        sentences = self._away_sentences() or ["They could not be tried again."]
+        return f"{remaining:,} files remain. {' '.join(sentences)} `resume` tries them again."
 
     def _away_sentences(self) -> list[str]:
         """Name the folders that are away and how many files wait for each, those of most files first."""
         counts = {folder: len(self._rows_away.get(folder, ())) for folder in self._away}
         folders = sorted(counts, key=lambda folder: (-counts[folder], folder))
-        said = [f"{self._away[each].sentence} Files in it: {counts[each]:,}." for each in folders[:_FOLDERS_NAMED]]
-        others = folders[_FOLDERS_NAMED:]
+        named, others = folders[:_FOLDERS_NAMED], folders[_FOLDERS_NAMED:]
+        sentences = [f"{self._away[folder].sentence} Files in it: {counts[folder]:,}." for folder in named]
         if others:
-            said.append(f"So are {len(others):,} other folders, with {sum(counts[each] for each in others):,} files.")
-        return said
+            files = sum(counts[folder] for folder in others)
+            sentences.append(f"So are {len(others):,} other folders, with {files:,} files.")
+        return sentences
 
     def awaited(self, ask: Callable[[], _Answer]) -> _Answer:
         """Ask again while the results store fails, or too few files can be opened here, until that ends the leg."""
@@ -203,20 +219,23 @@ class Attribution:
         while True:
             try:
                 return ask()
-            except (ResultsError, ResourceShortage) as error:
-                lost_at = min(lost_at, self.dispatcher.clock() + self.outage_seconds)
-                if self.dispatcher.clock() >= lost_at:
-                    is_store = isinstance(error, ResultsError)
-                    what = "The results store cannot be used" if is_store else "No check can be made"
-                    self.stop.pull(RunMustStop(f"{what}: {error.message}", ended_by=EndedBy.BREAKER))
-                self.stop.rest(_LOOK_AGAIN_SECONDS)
+            except ResultsError as error:
+                why = f"The results store cannot be used: {error.message}"
+            except ResourceShortage as error:
+                why = f"No check can be made: {error.message}"
+            lost_at = min(lost_at, self.dispatcher.clock() + self.outage_seconds)
+            if self.dispatcher.clock() >= lost_at:
+                self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+            self.stop.rest(_LOOK_AGAIN_SECONDS)
 
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the bytes that are refused now were accepted before."""
-        read, mode, past = done.read, done.item.mode, self.checks.known.past
-        if not isinstance(done.outcome, Rejected) or done.earlier is not None or read is None or read.sha256 is None:
+        is_new_refusal = isinstance(done.outcome, Rejected) and done.earlier is None
+        read = done.read
+        if not is_new_refusal or read is None or read.sha256 is None:
             return False
-        return self.awaited(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
+        was_accepted = self.checks.known.past.was_accepted
+        return self.awaited(partial(was_accepted, done.item.mode, read.sha256, read.sidecar_sha256))
 
     def _put_aside(
         self, done: Finished, row: Row, question: Question, began_at: float, calls: Sequence[EndedCall]
@@ -226,18 +245,21 @@ class Attribution:
         self.put_aside.add(number)
         if began_at <= self._wrong_at:
             return
+        # A first failure has no row: its item is tried again, since one try in a bad moment says nothing.
         is_first = question.what is InQuestion.SERVICE and not of_content and number not in self._failed
         if is_first:
             self._failed[number] = FailedTries()
-        needs_any = of_content and not self._rules.has_judged(done.item.mode)  # then any verdict is evidence
-        ended_at = 0.0 if needs_any else self.dispatcher.clock()
+        ended_at = self.dispatcher.clock()
+        if of_content and not self._rules.has_judged(done.item.mode):
+            ended_at = 0.0  # any verdict is evidence, also one that was on its way
+        failed = [call for call in calls if call.call is calls[-1].call and not call.is_right]
         self._waiting.append(
             Suspect(
                 done=done,
                 row=None if is_first else row,
                 question=question,
                 ended_at=ended_at,
-                failed=[each for each in calls if each.call is calls[-1].call and not each.is_right],
+                failed=failed,
                 alone_bits=self._alone_bits,
             )
         )
@@ -247,11 +269,18 @@ class Attribution:
 
         What failed twice in a troubled hour is tried again at the end.
         """
+        believed, still_waiting = list[Suspect](), list[Suspect]()
         with self._lock:
-            shown = [each for each in self._waiting if each.is_shown_by(question, began_at)]
-            self._waiting = [each for each in self._waiting if not each.is_shown_by(question, began_at)]
-            believed = [each for each in shown if self._weighs_enough(each)]
-            self._again.extend(each.done.item for each in shown if each.row is None)
+            for suspect in self._waiting:
+                if not suspect.is_shown_by(question, began_at):
+                    still_waiting.append(suspect)
+                    continue
+                if self._weighs_enough(suspect):
+                    believed.append(suspect)
+                if suspect.row is None:
+                    self._again.append(suspect.done.item)
+            self._waiting = still_waiting
+        # Files are looked at, and rows are written, outside of the lock: both may take seconds.
         for suspect in believed:
             if question.what is InQuestion.SOURCE and self._has_come_back(suspect.done):
                 self._again.append(suspect.done.item)
@@ -301,14 +330,16 @@ class Attribution:
     def _make_due_checks(self, mode: Mode) -> None:
         """Check where very many wait without evidence, or all is accepted; other threads go on meanwhile."""
         accepts_all = self._rules.accepts_all(mode)
-        are_many = sum(each.row is not None for each in self._waiting) >= self._check_at
+        are_many = sum(suspect.row is not None for suspect in self._waiting) >= self._check_at
         if not (accepts_all or are_many) or not self._checking.acquire(blocking=False):
             return
         try:
             self.stop.check()
-            waiting = [Question(InQuestion.SERVICE, mode)] if accepts_all else [each.question for each in self._waiting]
-            if waiting:
-                self._settle(max(waiting, key=waiting.count))
+            questions = [suspect.question for suspect in self._waiting]
+            if accepts_all:
+                questions = [Question(InQuestion.SERVICE, mode)]
+            if questions:
+                self._settle(max(questions, key=questions.count))
         finally:
             self._checking.release()
 
@@ -318,7 +349,7 @@ class Attribution:
             self._settle_sources()
             return
         with self._lock:
-            in_question = [each.done for each in self._waiting if each.question == question]
+            in_question = [suspect.done for suspect in self._waiting if suspect.question == question]
         began_at, result = self._checked(question, in_question)
         self._check_at = min(2 * self._check_at, _MOST_WAITING)
         if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
@@ -330,9 +361,9 @@ class Attribution:
         """Look at the folders of all files that wait; what lies in one that is away remains, until it is back."""
         waiting: dict[str, list[Finished]] = {}
         with self._lock:
-            for each in self._waiting:
-                if each.question.what is InQuestion.SOURCE:
-                    waiting.setdefault(each.question.where, []).append(each.done)
+            for suspect in self._waiting:
+                if suspect.question.what is InQuestion.SOURCE:
+                    waiting.setdefault(suspect.question.where, []).append(suspect.done)
         self.stop.check()
         began_at = self.dispatcher.clock()
         found = self.awaited(partial(self.checks.folders_away, waiting))
@@ -341,17 +372,17 @@ class Attribution:
         self._check_at = min(2 * self._check_at, _MOST_WAITING)
         for folder in waiting.keys() - found.keys():
             self._take_evidence(Question(InQuestion.SOURCE, folder), began_at)
+        # Files in a folder that is away wait for it, not for evidence: `finish` looks at the folder again.
         for folder, away in found.items():
             self._away[away.folder] = away
             self._in_question[folder] = waiting[folder][:1]
             rows = {done.item.manifest_row for done in waiting[folder]}
             self._rows_away.setdefault(away.folder, set()).update(rows)
-        with self._lock:
-            self._waiting = [each for each in self._waiting if not self._is_of(each.question, found)]
+            self._drop_waiting(Question(InQuestion.SOURCE, folder))
 
-    @staticmethod
-    def _is_of(question: Question, folders: Container[str]) -> bool:
-        return question.what is InQuestion.SOURCE and question.where in folders
+    def _drop_waiting(self, question: Question) -> None:
+        with self._lock:
+            self._waiting = [suspect for suspect in self._waiting if suspect.question != question]
 
     def _checked(self, question: Question, in_question: list[Finished]) -> tuple[float, Result]:
         """Return when a check began, and how it came out; only checks go while the service's come out wrong.
@@ -365,7 +396,8 @@ class Attribution:
             began_at, was_open = clock(), self.dispatcher.is_open
             result = self.awaited(partial(self._check, question, in_question))
             log(LogEvent.CHECK_ENDED, in_question=question.what, finding=result.finding)
-            if not was_open:  # the checks of an outage do not show how often one call fails beside others
+            # The checks of an outage do not show how often one call fails beside others.
+            if not was_open:
                 with self._lock:
                     self._beside.note(Mode(question.where), ended_calls(result.exchanges, clock()))
             if result.finding is CheckFinding.WRONG:
@@ -402,8 +434,8 @@ class Attribution:
         """
         with self._lock:
             self._wrong_at = self.dispatcher.clock()
-            self._waiting = [each for each in self._waiting if each.row is None]
-            self._failed = {each.done.item.manifest_row: FailedTries() for each in self._waiting}
+            self._waiting = [suspect for suspect in self._waiting if suspect.row is None]
+            self._failed = {suspect.done.item.manifest_row: FailedTries() for suspect in self._waiting}
             self._rules.doubt_verdicts()
         if self.checks.verify.duplicates is not None:
             self.checks.verify.duplicates.forget()
@@ -411,5 +443,9 @@ class Attribution:
 
 def _only_digest(in_question: Sequence[Finished]) -> str | None:
     """Return the digest of the audio that is in question, if it is the same in all rows."""
-    digests = {None if done.read is None else done.read.sha256 for done in in_question}
-    return digests.pop() if len(digests) == 1 else None
+    digests = set[str | None]()
+    for done in in_question:
+        digests.add(None if done.read is None else done.read.sha256)
+    if len(digests) > 1:
+        return None
+    return next(iter(digests), None)

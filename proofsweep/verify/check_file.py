@@ -20,16 +20,21 @@ from proofsweep.verify.service import Service
 def located_item(audio: str, sidecar: str | None, sidecar_field: str | None, files: Files) -> WorkItem:
     """Return a file or pair as an item, with why it cannot be sent; CatalogError for a URL that is not read at all."""
     here = str(Path.cwd())
-    audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
-    facts, refused = _facts(files, audio_path)
+    audio_path = path_of(audio, here)
+    audio_facts, refused = _facts(files, audio_path)
+    sidecar_path, named_sidecar, sidecar_facts = None, "", None
+    if sidecar is not None:
+        sidecar_path = path_of(sidecar, here)
+        named_sidecar = posixpath.basename(sidecar_path)
+        sidecar_facts, _ = _facts(files, sidecar_path)
     row = ManifestRow(
         number=0,
         audio=audio_path,
         sidecar=sidecar_path,
         named_audio=posixpath.basename(audio_path),
-        named_sidecar="" if sidecar_path is None else posixpath.basename(sidecar_path),
-        audio_facts=facts,
-        sidecar_facts=None if sidecar_path is None else _facts(files, sidecar_path)[0],
+        named_sidecar=named_sidecar,
+        audio_facts=audio_facts,
+        sidecar_facts=sidecar_facts,
         refused=refused,
     )
     return work_item_of(row, posixpath.basename(audio_path), sidecar_field)
@@ -48,7 +53,7 @@ def known_good_items(service: ServiceSettings) -> list[WorkItem]:
     items = [located_item(audio, sidecar, service.sidecar_field, files) for audio, sidecar in service.known_good]
     for item in items:
         if item.ineligible is not None:
-            where = f"{item.audio}{'' if item.sidecar is None else f' with {item.sidecar}'}"
+            where = item.audio if item.sidecar is None else f"{item.audio} with {item.sidecar}"
             raise ConfigError(f"service.known_good: {printable(where)} cannot be sent. {item.ineligible.detail}")
     return items
 

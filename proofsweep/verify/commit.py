@@ -67,16 +67,19 @@ def settle_leg(
         row["calls_unrecorded"] = None if ended_by is EndedBy.KILLED else 0
         published, partition = results.rows_published(run, parts.parts[run.table]), run.partition_of_leg(leg)
         is_whole = published[partition] == len(run.rows_of_partition(partition))
-        if is_whole and ended_by is not EndedBy.SUPERSEDED:  # a request to stop came too late
+        # The parts say whether a leg is complete: a request to stop may have come too late.
+        if is_whole and ended_by is not EndedBy.SUPERSEDED:
             ended_by = EndedBy.COMPLETE
         elif ended_by is EndedBy.COMPLETE:
             ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
         row["remaining"] = run.items - sum(published)
-    row |= facts | {"ended_by": str(ended_by), "finished_at": _latest(row["finished_at"], facts.get("finished_at"))}
+    finished_at = _latest(row["finished_at"], facts.get("finished_at"))
+    row |= facts | {"ended_by": str(ended_by), "finished_at": finished_at}
     receipt = {"run_id": run.run_id, "leg": leg, "ended_by": str(ended_by), "counts": row, "why": why, **beside, **said}
-    receipt |= {"is_given_up": True} if is_given_up else {}
+    if is_given_up:
+        receipt["is_given_up"] = True
     receipt["plan_sha256"] = results.plan_digest(run.run_id)
-    receipt["parts"] = [asdict(part) for each in parts.parts.values() for part in each]
+    receipt["parts"] = [asdict(part) for parts_of_table in parts.parts.values() for part in parts_of_table]
     try:
         results.store.create(layout.receipt_name(run.run_id, leg), json_bytes(receipt))  # (2)
     except NameTaken as taken:
@@ -155,22 +158,25 @@ class LegParts:
         self._look_again()
         for table, mark in self._marks.items():
             published = mark.journal.get(journal.writer, 0)
-            delete_all(self.results.store, [each.name for each in written[table] if each.number <= published])
+            covered = [segment.name for segment in written[table] if segment.number <= published]
+            delete_all(self.results.store, covered)
             journal.forget(table, published)
 
     def publish_as_it_grows(self, stop: StopSwitch, over: Event) -> None:
         """Publish whenever so many rows or bytes wait, or for so long, until `over` is set."""
         published_at = monotonic()
         while not over.wait(FLUSH_SECONDS):
-            if any(map(self._is_enough, self.parts)) or monotonic() - published_at >= PART_SECONDS:
-                try:
-                    self.publish()
-                    published_at = monotonic()
-                except RunIsActive as lost:
-                    stop.pull(RunMustStop(lost.message, ended_by=EndedBy.ERROR))
-                    return
-                except ResultsError:  # the thread that keeps the journal finds out how long the store is away
-                    continue
+            is_time = monotonic() - published_at >= PART_SECONDS
+            if not is_time and not any(map(self._is_enough, self.parts)):
+                continue
+            try:
+                self.publish()
+                published_at = monotonic()
+            except RunIsActive as lost:
+                stop.pull(RunMustStop(lost.message, ended_by=EndedBy.ERROR))
+                return
+            except ResultsError:  # the thread that keeps the journal finds out how long the store is away
+                continue
 
     def close(self) -> None:
         """See that both tables have their closing part, after parts with all that the journal has and no part.
@@ -220,14 +226,17 @@ class LegParts:
         """
         had = self._marks[table]
         found, is_last = self._next_segments(table, through)
-        is_closing = through is None and is_last
-        mark = Mark(journal=had.journal | {segment.writer: segment.number for segment in found}, is_closing=is_closing)
+        journal = dict(had.journal)
+        for segment in found:
+            journal[segment.writer] = segment.number
+        mark = Mark(journal=journal, is_closing=through is None and is_last)
         if mark == had:
             return False
         rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])
         if table == "verdicts":
             rows = _each_once(rows, self._rows_had(mark))
         name = self._next_name(table)
+        # Who creates a name decides what its part has. Another process may have done it, with a mark of its own.
         try:
             part = self.results.create_part(name, table, rows, mark)
             self._created.append(part)
@@ -275,9 +284,12 @@ class LegParts:
 
 def _each_once(verdicts: pa.Table, had: set[object]) -> pa.Table:
     """Sort rows by their place in the manifest, each of them once, and without those that are in a part."""
-    numbers = verdicts["manifest_row"].to_pylist()
-    indexes = {number: index for index, number in reversed([*enumerate(numbers)]) if number not in had}
-    return verdicts.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
+    indexes: dict[object, int] = {}
+    for index, number in enumerate(verdicts["manifest_row"].to_pylist()):
+        if number not in had:
+            indexes.setdefault(number, index)
+    in_order = [indexes[number] for number in sorted(indexes)]  # type: ignore[type-var]  # they are numbers
+    return verdicts.take(pa.array(in_order, pa.int64()))
 
 
 def count_leg(parts: LegParts) -> tuple[Row, Row]:
@@ -312,8 +324,9 @@ def count_leg(parts: LegParts) -> tuple[Row, Row]:
         duplicates += sum(table.num_rows - table[name].null_count for name in _BY_OTHERS)
         row["finished_at"] = _latest(row["finished_at"], pc.max(table["finished_at"]).as_py())
     groups = add_up_groups(counted)
-    for outcome in OUTCOMES:
-        row[outcome] = sum(group["rows"] for group in groups if group["outcome"] == outcome)
+    row |= dict.fromkeys(OUTCOMES, 0)
+    for group in groups:
+        row[group["outcome"]] += group["rows"]
     row["calls_again"] = _calls_again(results, plan, leg, names)
     return row, {
         "duplicates": duplicates,
@@ -350,14 +363,19 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     sunset = None
     for table in tables:
         grouped = table.group_by(["call", "status"])
-        for group in grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")]).to_pylist():
+        groups = grouped.aggregate([("bytes_sent", "count"), ("bytes_sent", "sum"), ("call", "count")])
+        for group in groups.to_pylist():
             counts["bytes_sent"] += group["bytes_sent_sum"] or 0
-            counts["calls"] += group["bytes_sent_count"] if Call(group["call"]).is_keyed else 0
-            counts["throttled"] += group["call_count"] if group["status"] == HTTPStatus.TOO_MANY_REQUESTS else 0
+            if Call(group["call"]).is_keyed:
+                counts["calls"] += group["bytes_sent_count"]
+            if group["status"] == HTTPStatus.TOO_MANY_REQUESTS:
+                counts["throttled"] += group["call_count"]
         counts["check_calls"] += table.filter(is_sent_check).num_rows
-        began += filter(None, (pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()))
+        if table.num_rows:
+            began += [pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()]
         sunsets = table["sunset"].drop_null()
-        sunset = sunsets[-1].as_py() if len(sunsets) else sunset
+        if len(sunsets):
+            sunset = sunsets[-1].as_py()
     times = {"started_at": min(began, default=None), "finished_at": max(began, default=None)}
     return {**counts, **times, "sunset": sunset}
 
@@ -395,5 +413,8 @@ def row_seconds(results: Results, names: Sequence[str]) -> list[float]:
     table = results.table("exchanges", names, ["call", "elapsed_ms", "manifest_row"])
     table = table.filter(pc.field("call").isin(_CALLS_OF_A_ROW) & pc.field("manifest_row").is_valid())
     rows = pc.count_distinct(table["manifest_row"]).as_py()
+    if not rows:
+        return []
     slots = table.filter(pc.field("call") == str(Call.SLOT))
-    return [(pc.sum(each["elapsed_ms"]).as_py() or 0.0) / 1000 / rows for each in (table, slots)] if rows else []
+    milliseconds = [pc.sum(calls["elapsed_ms"]).as_py() or 0.0 for calls in (table, slots)]
+    return [total / 1000 / rows for total in milliseconds]

@@ -91,45 +91,67 @@ def forecast(
 
     Of those that may need no call, only their number of calls is a range: all else is as if each needed its own.
     """
-    calls = CALLS_PER_ITEM if measured is None else measured.calls_of_row
-    limits = {} if measured is None else _limits(measured, audio_bytes / max(1, eligible), means)
-    pace = min(limits, key=lambda bind: limits[bind], default=None)  # the lowest limit, in files per second
-    short = None
-    if means.headroom is not None:
-        free = max(0, means.headroom - means.bounds.reserve - 1)  # the last probe is a call too
-        short = max(0, eligible - int(free / CALLS_PER_ITEM))
-    left = {Bind.QUOTA: short or 0}
-    if (most := means.bounds.max_calls) is not None:
-        left[Bind.CALLS] = max(0, eligible - int(max(0, most - PROBES_OF_A_LEG) / calls))
-    if pace is not None and (closes_at := means.bounds.closes_at) is not None:
-        left[Bind.WINDOW] = max(0, eligible - int(max(0.0, (closes_at - now).total_seconds()) * limits[pace]))
+    calls_of_row: float = CALLS_PER_ITEM
+    limits: dict[Bind, float] = {}  # files per second
+    if measured is not None:
+        calls_of_row = measured.calls_of_row
+        limits = _limits(measured, audio_bytes / max(1, eligible), means)
+    pace = min(limits, key=lambda bind: limits[bind], default=None)
+    files_per_second = None if pace is None else limits[pace]
+    left = _rows_left(eligible, calls_of_row, files_per_second, means, now)
     end = max(left, key=lambda bind: left[bind])
     rows = eligible - left[end]
-    seconds = None if pace is None else rows / limits[pace]
-    between = None
+    seconds, seconds_if_doubled = None, None
+    if pace is not None:
+        seconds = rows / limits[pace]
+        doubled = limits | {pace: 2 * limits[pace]}  # then another limit may be the lowest
+        seconds_if_doubled = rows / min(doubled.values())
+    seconds_range = None
     if measured is None or seconds is None:
         fastest, slowest = _UNKNOWN_RATES
-        between = eligible * CALLS_PER_ITEM / fastest, eligible * CALLS_PER_ITEM / slowest
+        seconds_range = eligible * CALLS_PER_ITEM / fastest, eligible * CALLS_PER_ITEM / slowest
     elif Bind.LANE not in limits:  # the leg's own pace was let through; a faster one may not be
-        between = seconds, max(seconds, rows * measured.seconds / measured.rows)
+        seconds_range = seconds, max(seconds, rows * measured.seconds / measured.rows)
+    ends_at = None
+    if seconds is not None and seconds_range is None:
+        ends_at = now + timedelta(seconds=seconds)
+    is_reset_ahead = means.reset is not None and means.reset > now
+    probes = PROBES_OF_A_LEG if eligible else 0
     return Forecast(
         calls=eligible * CALLS_PER_ITEM,
         calls_least=(eligible - may_be_free) * CALLS_PER_ITEM,
-        calls_expected=math.ceil(eligible * calls) + (PROBES_OF_A_LEG if eligible else 0),
+        calls_expected=math.ceil(eligible * calls_of_row) + probes,
         headroom=means.headroom,
         reserve=means.bounds.reserve,
-        quota_reset=means.reset if means.reset and means.reset > now else None,
-        rows_short=short,
+        quota_reset=means.reset if is_reset_ahead else None,
+        rows_short=None if means.headroom is None else left[Bind.QUOTA],
         rows_left=left[end],
         seconds=seconds,
-        seconds_range=between,
-        ends_at=None if seconds is None or between is not None else now + timedelta(seconds=seconds),
+        seconds_range=seconds_range,
+        ends_at=ends_at,
         measured_rows=None if measured is None else measured.rows,
         rate=means.rate,
         binds=end if left[end] else pace,
         pace_binds=pace,
-        seconds_if_doubled=None if pace is None else rows / min((limits | {pace: 2 * limits[pace]}).values()),
+        seconds_if_doubled=seconds_if_doubled,
     )
+
+
+def _rows_left(
+    eligible: int, calls_of_row: float, files_per_second: float | None, means: Means, now: datetime
+) -> dict[Bind, int]:
+    """Return how many rows remain if each bound alone ends the leg."""
+    bounds = means.bounds
+    fitting = {Bind.QUOTA: eligible}
+    if means.headroom is not None:
+        free = means.headroom - bounds.reserve - 1  # the last probe is a call too
+        fitting[Bind.QUOTA] = int(max(0, free) / CALLS_PER_ITEM)
+    if bounds.max_calls is not None:
+        fitting[Bind.CALLS] = int(max(0, bounds.max_calls - PROBES_OF_A_LEG) / calls_of_row)
+    if bounds.closes_at is not None and files_per_second is not None:
+        open_seconds = (bounds.closes_at - now).total_seconds()
+        fitting[Bind.WINDOW] = int(max(0.0, open_seconds) * files_per_second)
+    return {bind: max(0, eligible - rows) for bind, rows in fitting.items()}
 
 
 def _limits(leg: Measurement, mean_bytes: float, means: Means) -> dict[Bind, float]:

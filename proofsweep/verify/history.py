@@ -3,6 +3,7 @@
 All of it is derived from receipts and parts: it may be deleted, and no leg fails because it cannot be written.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -22,7 +23,11 @@ _LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it
 
 def note_leg(results: Results, plan: Plan) -> None:
     """Let what is derived know that a leg has ended; what fails now, a later leg does."""
-    for what, update in (("checkpoint", results.log.keep), ("latest", partial(_refresh_latest, results, plan))):
+    updates: dict[str, Callable[[], object]] = {
+        "checkpoint": results.log.keep,
+        "latest": partial(_refresh_latest, results, plan),
+    }
+    for what, update in updates.items():
         try:
             update()
         except Exception as error:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
@@ -42,18 +47,24 @@ def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: dat
     learned: list[tuple[datetime, str, float]] = []
     for run in results.log.known.newest_first():
         for leg in run.legs:
+            if (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) != lane:
+                continue
             rate, finished_at = leg.counts.get("rate_learned"), leg.finished_at
-            is_same_lane = (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) == lane
-            if is_same_lane and isinstance(rate, float) and finished_at and finished_at >= now - _RATE_IS_KEPT:
+            if isinstance(rate, float) and finished_at and finished_at >= now - _RATE_IS_KEPT:
                 learned.append((finished_at, run.plan.run_id, rate))
     return max(learned)[-1] if learned else None
 
 
 def newest_measurement(results: Results, environment: str) -> Measurement | None:
     """Measure the newest leg that sent enough rows to this environment; None if none did."""
-    runs = (run for run in results.log.known.newest_first() if run.plan.environment == environment)
-    legs = ((run, leg) for run in runs for leg in reversed(run.legs))
-    return next((found for each in legs if (found := _measurement(*each))), None)
+    for run in results.log.known.newest_first():
+        if run.plan.environment != environment:
+            continue
+        for leg in reversed(run.legs):
+            measurement = _measurement(run, leg)
+            if measurement is not None:
+                return measurement
+    return None
 
 
 def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
@@ -62,8 +73,11 @@ def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
     began, ended = leg.started_at, leg.finished_at
     if rows < _LEAST_ROWS or began is None or ended is None or ended <= began or not leg.row_seconds:
         return None
-    times = [(each.started_at, each.finished_at) for each in run.legs]
-    at_once = sum(1 for since, until in times if since and until and since < ended and until > began)
+    at_once = 0
+    for other in run.legs:
+        since, until = other.started_at, other.finished_at
+        if since and until and since < ended and until > began:
+            at_once += 1
     call_seconds, upload_seconds = leg.row_seconds
     return Measurement(
         rows=rows * at_once,

@@ -235,7 +235,7 @@ class Leg:
             partner=service.partner.for_items(),
             files=service.files.within(root),
             clock=service.clock,
-            duplicates=DuplicateCache(service.stop, make_room=service.workers.make_room) if dedupe else None,
+            duplicates=DuplicateCache(service.stop, service.workers.make_room) if dedupe else None,
             is_as_planned=is_ingest,
             budget=self.budget,
         )
@@ -267,15 +267,17 @@ class Leg:
     def progress(self) -> LegProgress:
         lane, trail = self.dispatcher.status(), self.trail
         before, done = self.completed.before, trail.rows.total()
-        waiting, rate = self._waiting(lane), self._meter.rate(self.dispatcher.clock(), done)
+        waiting = self._waiting(lane)
+        rate = self._meter.rate(self.dispatcher.clock(), done)
         remaining = len(self.completed.own) - (before or 0) - done
+        seconds_left = remaining / rate if rate and not waiting else None
         return LegProgress(
             rows=len(self.completed.own),
             finished_before=before,
             counts=dict(trail.rows),
             rate=rate,
             calls=self.budget.spent,
-            seconds_left=remaining / rate if rate and not waiting else None,
+            seconds_left=seconds_left,
             lane_rate=lane.rate,
             quota_left=self.budget.left,
             waiting=waiting,

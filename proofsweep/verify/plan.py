@@ -132,12 +132,14 @@ class Planner:
         A list that comes under a new file name is another catalog: what it lacks is not gone.
         """
         plans = self.results.log.runs().plans(self.service.environment)
-        identity, root = self.identity_of(listing), None if listing.root is None else url_of(listing.root)
+        identity = self.identity_of(listing)
         if listing.kind != MANIFEST or any(plan.identity == identity for plan in plans):
             return []
-        folder = posixpath.dirname(listing.location)
+        root = None if listing.root is None else url_of(listing.root)
         lists = [plan for plan in plans if plan.catalog_kind == MANIFEST and plan.catalog_root == root]
-        if root is None:  # the files may lie anywhere, so only the place of the lists tells
+        # Without a root the files may lie anywhere, so only the place of the lists tells.
+        if root is None:
+            folder = posixpath.dirname(listing.location)
             lists = [plan for plan in lists if posixpath.dirname(plan.catalog) == folder]
         return list(dict.fromkeys(plan.catalog for plan in lists))
 
@@ -170,12 +172,13 @@ class Planner:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
         rows, same_rows = tee(listing.rows())
         for row, item in zip(rows, self.judged(listing, same_rows), strict=True):
-            if (unfit := item.ineligible) is not None:
-                file = (item.relative_path or utf8_text(item.audio)) if item.audio else ""
-                detail = unfit.detail.removeprefix(f"{row.where}: ")
-                yield UnsentRow(
-                    row.where, file, str(unfit.reason), detail, row.tags, about(unfit.reason, "ineligible").remedy
-                )
+            unfit = item.ineligible
+            if unfit is None:
+                continue
+            file = item.relative_path or utf8_text(item.audio)
+            detail = unfit.detail.removeprefix(f"{row.where}: ")
+            remedy = about(unfit.reason, "ineligible").remedy
+            yield UnsentRow(row.where, file if item.audio else "", str(unfit.reason), detail, row.tags, remedy)
 
     def not_in_list(self, listing: Catalog) -> Iterator[UnsentRow]:
         """Yield the first audio beside the files of a list that no catalog lists, once all rows have been read."""
@@ -185,8 +188,8 @@ class Planner:
             for place in places_of_others(self.results, self.service.environment, self.identity_of(listing)):
                 found.pop(place, None)
         for location in found.values():
-            file = utf8_text(location if listing.root is None else path_within(location, listing.root))
-            yield UnsentRow("", file, NOT_IN_LIST, "No list names this file.", {}, _TO_BE_LISTED)
+            file = location if listing.root is None else path_within(location, listing.root)
+            yield UnsentRow("", utf8_text(file), NOT_IN_LIST, "No list names this file.", {}, _TO_BE_LISTED)
 
     def plan(
         self,
@@ -202,7 +205,8 @@ class Planner:
         `may_begin` is called when the catalog is read and counted. If it raises, or the catalog cannot be read
         (CatalogError) or is worked on (RunIsActive), nothing was written.
         """
-        identity, began, read_after = self.identity_of(listing), monotonic(), None
+        identity, began = self.identity_of(listing), monotonic()
+        read_after = None
         if listing.kind != INGEST:
             read_after = refuse_if_active(self.results, self.service.environment, identity)
         survey, items = self._new_survey(listing), Listing()
@@ -210,8 +214,10 @@ class Planner:
         self._refuse_hopeless(survey, listing)
         with _waiting_rows_told(survey.items):
             may_begin()
-        created_at = self.clock() - timedelta(seconds=monotonic() - began)  # before this call, no clock may be known
+        # The plan is of the moment when its reading began. Only now the clock of the service is surely known.
+        created_at = self.clock() - timedelta(seconds=monotonic() - began)
         run_id = run_id or new_run_id(created_at, secrets.token_hex(3))
+        is_small = survey.items <= runs.SMALL_RUN_ITEMS
         plan = Plan(
             run_id=run_id,
             created_at=created_at.isoformat(),
@@ -236,7 +242,7 @@ class Planner:
             selection=selection.text,
             catalog_identity=identity,
             read_after=read_after,
-            partitions=1 if survey.items <= runs.SMALL_RUN_ITEMS else partitions,
+            partitions=1 if is_small else partitions,
         )
         items.write(self.results, run_id, "items", plan.batch_items)
         if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
@@ -349,23 +355,29 @@ class DueRows(PartOfCatalog):
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due; NothingDue if none is, UsageError if the condition cannot be worked out."""
         self.listing, self.unmet, number = Listing(), 0, 0
-        for row, _ in self._due() if self._most is None else self._longest_ago(self._most):
+        due = self._due() if self._most is None else self._longest_ago(self._most)
+        for row, _ in due:
             yield replace(row, number=number)
             number += 1
         self.ignored, self.skipped = self._whole.ignored, self.listing.rows - number
         if number == 0:
-            unmet = f"; rows that do not meet {self._conditions}: {self.unmet:,}" if self._conditions else ""
-            left_out = self.skipped - self.unmet
-            is_told = left_out or self._since is not None
-            answered = f"; rows whose answer is new enough: {left_out:,}" if is_told else ""
-            raise NothingDue(
-                f"{self.location}: nothing is due{unmet}{answered}", skipped=self.skipped, unmet=self.unmet
-            )
+            raise self._nothing_due()
+
+    def _nothing_due(self) -> NothingDue:
+        why = f"{self.location}: nothing is due"
+        if self._conditions:
+            why += f"; rows that do not meet {self._conditions}: {self.unmet:,}"
+        answered = self.skipped - self.unmet
+        if answered or self._since is not None:
+            why += f"; rows whose answer is new enough: {answered:,}"
+        return NothingDue(why, skipped=self.skipped, unmet=self.unmet)
 
     def _due(self) -> Iterator[tuple[ManifestRow, WorkItem]]:
         for row, is_met in self._choice.judged(self._whole.rows()):
-            self.listing.add(item := work_item_of(row, self.name, self._sidecar_field))
-            is_chosen, versions = is_met and (self._only is None or item.item_id in self._only), _versions_of(item)
+            item = work_item_of(row, self.name, self._sidecar_field)
+            self.listing.add(item)
+            versions = _versions_of(item)
+            is_chosen = is_met and (self._only is None or item.item_id in self._only)
             self.unmet += not is_chosen
             if is_chosen and versions not in self._planned and not self._is_answered(*versions):
                 yield replace(row, is_touched=self._is_touched(row, item)), item
@@ -374,7 +386,8 @@ class DueRows(PartOfCatalog):
         """Whether only the time of a file may differ; an object's version is none of time."""
         if item.audio_bytes is None or row.refused is not None or is_bucket(item.audio):
             return False
-        return self._is_answered(item.item_id, *version_of_size(item.audio_bytes, is_pair=item.sidecar is not None))
+        version = version_of_size(item.audio_bytes, is_pair=item.sidecar is not None)
+        return self._is_answered(item.item_id, *version)
 
     def _is_answered(self, item_id: str, audio_version: str | None, sidecar: str | None) -> bool:
         if self._since is None:
@@ -386,7 +399,8 @@ class DueRows(PartOfCatalog):
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
 
         def tried(due: tuple[ManifestRow, WorkItem]) -> tuple[datetime, int]:
-            never = _LAST if due[0].audio_facts is None else ANY_AGE
-            return self._tries.of(*_versions_of(due[1])) or never, due[0].number
+            row, item = due
+            never = _LAST if row.audio_facts is None else ANY_AGE
+            return self._tries.of(*_versions_of(item)) or never, row.number
 
         return heapq.nsmallest(most, self._due(), key=tried)

@@ -126,11 +126,12 @@ class Checks:
 
         `refused` is the digest of the audio that alone is in question: who sends it again only hears the same again.
         """
-        sent = list(islice((done for done in self._drawn(mode, refused) if not _is_of_source(done)), _KNOWN_SENT))
+        of_service = (done for done in self._drawn(mode, refused) if not _is_of_source(done))
+        sent = list(islice(of_service, _KNOWN_SENT))
         if not sent:
             return Result(CheckFinding.NOTHING_KNOWN)
         exchanges = [exchange for done in sent for exchange in done.exchanges]
-        others = [each.outcome for each in sent if isinstance(each.outcome, Failed | Rejected)]
+        others = [done.outcome for done in sent if isinstance(done.outcome, Failed | Rejected)]
         if 2 * len(others) < len(sent):
             return replace(RIGHT, exchanges=exchanges)
         why = (
