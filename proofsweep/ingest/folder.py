@@ -60,6 +60,7 @@ class Scan:
     batches: Sequence[DeliveredBatch] = ()
     waiting: list[Row] = field(default_factory=list)
     spoken: dict[str, str] = field(default_factory=dict)  # lists that speak of files which have gone, by their places
+    held: Collection[str] = ()  # where files were delivered that lie in quarantine with accepted ones
     is_settling: bool = False  # whether a delivery without audio may still grow
     _taken: set[str] = field(default_factory=set)  # the items that are ready
 
@@ -97,6 +98,8 @@ class Scan:
             self.sightings[place_of(row)] = sighting
             known = (verdicts.get(item_id), verdicts.get(self._plain_id(row))) if _is_missing(row) else ()
             was_accepted = any(each is not None and each.outcome == "accepted" for each in known)
+            # A message that was sent with accepted files is no more missing than they are.
+            was_accepted = was_accepted or (_is_missing(row) and row.audio in self.held)
             rows.append(BatchRow(item_id, row, decision, answer, was_accepted=was_accepted))
         batches = folder.batches if isinstance(folder, FolderScan) else {}
         # What is left of a delivery that is half moved is none by itself.
@@ -191,7 +194,8 @@ class Scan:
         """Forget an answered file, unless its answer is known only here, or it is judged anew by another message."""
         place = place_of(each.row)
         may_be_judged_anew = self.disposal.targets and each.row.judged_by
-        if self.sightings[place].answer is None and not may_be_judged_anew:
+        # A delivery must not wait once more for what an earlier one brought, when its other files have their answers.
+        if self.sightings[place].answer is None and not may_be_judged_anew and not each.was_accepted:
             del self.sightings[place]
         if each.answer is not None and self.disposal.targets and each.batch is None:
             self.answered.append((self.item_of(each), each.answer))

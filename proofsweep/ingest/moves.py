@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -44,6 +44,36 @@ class Move:
     items: tuple[tuple[WorkItem, PastAnswer], ...]
     disposition: Disposition  # of all items, after the move
     folder: str | None = None  # the folder of a delivery that moves as a whole; None for the files of one item
+    delivered_in: str | None = None  # where that folder was delivered, if it lies in quarantine
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it takes accepted files into quarantine."""
+        has_accepted = any(answer.outcome == "accepted" for _, answer in self.items)
+        return self.folder is not None and self.disposition is Disposition.QUARANTINED and has_accepted
+
+    def is_whole(self, newest: Mapping[str, PastAnswer]) -> bool:
+        """Whether the newest answer of each of its items is `accepted`."""
+        asked = [item.item_id for item, answer in self.items if answer.reason not in HINDERS_NOTHING]
+        return all(item_id in newest and newest[item_id].outcome == "accepted" for item_id in asked)
+
+    @property
+    def target_folder(self) -> str:
+        """Return the folder to which a delivery moves."""
+        last, folder = self.files[-1], self.folder or ""
+        return last.target.removesuffix(last.source[len(folder) :])
+
+    def delivered(self, file: FileMove) -> str:
+        """Return where one of the files was delivered."""
+        if self.delivered_in is None:
+            return file.source
+        return self.delivered_in + file.source[len(self.folder or "") :]
+
+    def without(self, places: Collection[str]) -> Self | None:
+        """Return the same without files that were delivered at some places; None if none is left."""
+        files = tuple(file for file in self.files if file.source not in places)
+        items = tuple(each for each in self.items if each[0].audio not in places)
+        return replace(self, files=files, items=items) if files else None
 
     @property
     def results(self) -> int:
@@ -131,12 +161,49 @@ class Disposal:
                 return _stays()
             order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
             digests = self._digests(batch, order)
-            names = self._free_names(
-                batch.location, digests, disposition, lambda place, file: f"{place}{file[len(batch.location) :]}"
-            )
+            names = self._free_names(batch.location, digests, disposition, partial(_in_folder, batch.location))
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
         return Move(files=names, items=tuple(answered), disposition=disposition, folder=batch.location)
+
+    def chosen_from_quarantine(self, held: Move, newest: Mapping[str, PastAnswer]) -> Move | DisposalResult | None:
+        """Choose names in `accepted` for a delivery that went to quarantine and is whole by now; None if nothing goes.
+
+        Those of its files go whose answer is still the newest one, if the bytes that were moved lie there. What a later
+        delivery has replaced stays. Nothing is changed.
+        """
+        folder, items = held.folder or "", [each for each in held.items if _is_own(*each, newest)]
+        stays = {item.audio for item, _ in held.items} - {item.audio for item, _ in items}
+        stays |= {item.sidecar or "" for item, _ in held.items} - {item.sidecar for item, _ in items}
+        wanted = [file for file in held.files if file.source not in stays]
+        try:
+            self._refuse_away(replace(held, disposition=Disposition.ACCEPTED, delivered_in=folder))
+            if any(some_at_once([file.source for file in wanted], self.moves.digest, AT_ONCE)):
+                return _stays()  # another delivery lies there, which moves first
+            digests = some_at_once([file.target for file in wanted], self.moves.digest, AT_ONCE)
+            there = [file for file, digest in zip(wanted, digests, strict=True) if digest == file.sha256]
+            places = {file.source for file in there}
+            items = [each for each in items if each[0].audio in places]
+            if not items or any(self.moves.is_link(file.target) for file in there):
+                return None
+            known = {file.source: file.sha256 for file in there}
+            names = self._free_names(folder, known, Disposition.ACCEPTED, partial(_in_folder, folder))
+        except SourceError as error:
+            return _stays(error.message + self._bound_for(Disposition.ACCEPTED))
+        moves = [replace(name, source=file.target) for name, file in zip(names, there, strict=True)]
+        return Move(
+            files=tuple(moves),
+            items=tuple(items),
+            disposition=Disposition.ACCEPTED,
+            folder=held.target_folder,
+            delivered_in=folder,
+        )
+
+    def is_there(self, held: Move) -> bool:
+        """Whether a delivery still lies in quarantine, as far as that can be seen."""
+        with suppress(SourceError):
+            return self.moves.digest(held.name) is not None
+        return True
 
     def files_of(self, batch: DeliveredBatch) -> list[str]:
         """Name the files that move with a batch; SourceError if a folder in it cannot be listed, or is a link.
@@ -179,7 +246,7 @@ class Disposal:
             return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * move.results
         if move.folder not in {None, self.watched}:
             self.moves.remove_empty(move.folder or "")
-        targets = {file.source: file.target for file in move.files}
+        targets = {move.delivered(file): file.target for file in move.files}
         if not move.items:
             return [DisposalResult(move.disposition, posixpath.dirname(move.name))]
         moved: list[DisposalResult] = []
@@ -246,7 +313,10 @@ class Disposal:
 
     def _refuse_away(self, move: Move) -> None:
         """Raise SourceError if a place of a move is away: a copy would fill the disk below, a file there look gone."""
-        for place in (self.watched, self.targets.get(move.disposition, self.watched)):
+        places = [self.watched, self.targets.get(move.disposition, self.watched)]
+        if move.delivered_in is not None:
+            places.append(self.targets.get(Disposition.QUARANTINED, self.watched))
+        for place in places:
             if self._is_away(place):
                 away = f"{one_line(place)} is away: see whether its share is mounted."
                 raise SourceError(away, reason=Reason.SOURCE_UNAVAILABLE)
@@ -254,6 +324,8 @@ class Disposal:
     def _copied(self, move: Move, file: FileMove) -> _CopiedFile:
         try:
             self._refuse_away(move)
+            if move.delivered_in is not None:
+                self.moves.clear(file.source)  # passes begin by this in the watched folder alone
             return _CopiedFile(file, self.moves.copy(file.source, file.target, file.sha256))
         except (NameTaken, SourceError) as error:
             if move.folder is None:
@@ -300,6 +372,18 @@ class Disposal:
 
 def _stays(detail: str | None = None) -> DisposalResult:
     return DisposalResult(Disposition.LEFT, detail=detail)
+
+
+def _is_own(item: WorkItem, answer: PastAnswer, newest: Mapping[str, PastAnswer]) -> bool:
+    """Whether a file of a delivery goes to `accepted` with it: no later delivery has brought another one."""
+    found = newest.get(item.item_id)
+    if answer.outcome != "accepted":
+        return found is None and answer.reason in HINDERS_NOTHING
+    return found is not None and (found.run_id, found.leg) == (answer.run_id, answer.leg)
+
+
+def _in_folder(folder: str, place: str, file: str) -> str:
+    return f"{place}{file[len(folder) :]}"
 
 
 def _beside(place: str, file: str) -> str:

@@ -316,7 +316,8 @@ class IngestPass:
         return scan
 
     def _scanned(self) -> Scan:
-        scan = Scan(self.context, self.disposal, self.context.clock(), spoken=self.state.spoken)
+        held = self.state.held_places
+        scan = Scan(self.context, self.disposal, self.context.clock(), spoken=self.state.spoken, held=held)
         with suppress(EmptyCatalog):
             catalog = self.folder.catalog()
             try:
@@ -342,6 +343,7 @@ class IngestPass:
             rows = self.records.of_batch(self.disposal.chosen_for_batch(batch, answered), answered)
             written = {row["audio"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["audio"] not in written] + rows
+        self.report.rows += self.records.of_held(self._past_answers)
         moved = {each["folder"] for each in self.report.without_audio}
         self.report.waiting = [each for each in self.report.waiting if each["file"] not in moved]
 

@@ -41,21 +41,27 @@ from proofsweep.verify.item import Clock
 
 _BATCH = 500  # files whose names are chosen and noted together
 _STATE = "state.json"
+_HELD = "held.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
 
-_KINDS: Mapping[str, TypeAdapter[Any]] = {
-    "sightings": TypeAdapter(dict[str, Sighting]),
-    "part": TypeAdapter(str | None),
-    "moves": TypeAdapter(tuple[Move, ...]),
-    "runs": TypeAdapter(list[str]),
-    "spoken": TypeAdapter(dict[str, str]),
+_MOVES = TypeAdapter(tuple[Move, ...])
+_DOCUMENTS: Mapping[str, Mapping[str, TypeAdapter[Any]]] = {
+    _STATE: {
+        "sightings": TypeAdapter(dict[str, Sighting]),
+        "part": TypeAdapter(str | None),
+        "moves": _MOVES,
+        "runs": TypeAdapter(list[str]),
+        "spoken": TypeAdapter(dict[str, str]),
+        "asks_held": TypeAdapter(bool),
+    },
+    _HELD: {"held": _MOVES},
 }
 
 
 @dataclass(slots=True, kw_only=True)
 class FolderState:
-    """What passes over one watched folder remember: one document in the ingest store. `name` is a watch ID."""
+    """What passes over one watched folder remember, in documents of the ingest store. `name` is a watch ID."""
 
     store: Store
     name: str
@@ -66,29 +72,49 @@ class FolderState:
     # Of files that were moved away from under a list of checksums, by their places: the version of the list, which says
     # nothing of the next file that comes there.
     spoken: dict[str, str] = field(default_factory=dict)
+    # Deliveries in quarantine that hold accepted files; a document of its own, since few passes change it.
+    held: Sequence[Move] = ()
+    asks_held: bool = False  # whether a file was moved since it was last asked which of them go on
 
     @classmethod
     def load(cls, store: Store, name: str) -> Self:
         """Read what was saved; ResultsError if it is damaged."""
-        content = store.read(f"{name}/{_STATE}")
-        if content is None:
-            return cls(store=store, name=name)
-        try:
-            document = json.loads(content)
-            facts = {each: kind.validate_python(document[each]) for each, kind in _KINDS.items()}
-        except (ValueError, TypeError, KeyError) as damage:
-            raise ResultsError(
-                f"{name}/{_STATE} in {store.url} is damaged: see whether each pair is whole where files are moved, "
-                "then delete it."
-            ) from damage
+        facts: dict[str, Any] = {}
+        for document, kinds in _DOCUMENTS.items():
+            content = store.read(f"{name}/{document}")
+            if content is None:
+                continue
+            try:
+                found = json.loads(content)
+                facts |= {each: kind.validate_python(found[each]) for each, kind in kinds.items()}
+            except (ValueError, TypeError, KeyError) as damage:
+                raise ResultsError(
+                    f"{name}/{document} in {store.url} is damaged: see whether each pair is whole where files are "
+                    "moved, then delete it."
+                ) from damage
         return cls(store=store, name=name, **facts)
 
     def save(self) -> None:
+        self._write(_STATE)
+
+    @property
+    def held_places(self) -> set[str]:
+        """Where the messages and covers of the held deliveries were delivered, and their accepted audio."""
+        open_places = {item.audio for move in self.held for item, answer in move.items if answer.outcome != "accepted"}
+        return {file.source for move in self.held for file in move.files} - open_places
+
+    def hold(self, held: Sequence[Move]) -> None:
+        """Note which deliveries in quarantine hold accepted files."""
+        if [*held] != [*self.held]:
+            self.held = held
+            self._write(_HELD)
+
+    def _write(self, document: str) -> None:
         def plain(value: Any) -> object:  # noqa: ANN401 - a dataclass or a time
             return value.isoformat() if isinstance(value, datetime) else asdict(value)
 
-        document = {name: getattr(self, name) for name in _KINDS}
-        self.store.replace(f"{self.name}/{_STATE}", json.dumps(document, default=plain).encode())
+        facts = {name: getattr(self, name) for name in _DOCUMENTS[document]}
+        self.store.replace(f"{self.name}/{document}", json.dumps(facts, default=plain).encode())
 
     def open_run(self, run_id: str) -> None:
         """Note a run before it is planned, so that none is forgotten."""
@@ -164,6 +190,24 @@ class Records:
             return written
         return self._written(part, [self._row(*each, chosen, None) for each in answered])
 
+    def of_held(self, answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]) -> list[Row]:
+        """Move deliveries on that lie in quarantine and are whole by now; give the rows of their accepted files."""
+        if Disposition.ACCEPTED not in self.disposal.targets or not self.state.asks_held:
+            return []
+        newest = answers_of({item.item_id for move in self.state.held for item, _ in move.items})
+        rows: list[Row] = []
+        whole = [move for move in self.state.held if move.is_whole(newest)]
+        for held in whole:
+            chosen = self.disposal.chosen_from_quarantine(held, newest)
+            if chosen is None:
+                self.state.hold([move for move in self.state.held if move.name != held.name])
+            else:
+                rows += self.of_batch(chosen, held.items)
+        names = {move.name for move in whole}
+        self.state.asks_held = any(move.name in names for move in self.state.held)
+        self.state.save()
+        return rows
+
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
         part, begun = self.state.part, self.state.moves
@@ -202,7 +246,12 @@ class Records:
         chosen = list(some_at_once(verified, self._chosen, AT_ONCE))  # (1)
         moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
         self._keep_moves(part, moves.values())  # (2)
-        results = some_at_once(chosen, lambda each: self._moved(each)[0] if isinstance(each, Move) else each, AT_ONCE)
+        results = [
+            *some_at_once(chosen, lambda each: self._moved(each)[0] if isinstance(each, Move) else each, AT_ONCE)
+        ]
+        self._note_held(
+            [(each, result) for each, result in zip(chosen, results, strict=True) if isinstance(each, Move)]
+        )
         return [
             self._row(item, answer, result, sightings.get(utf8_text(item.audio)))
             for (item, answer), result in zip(verified, results, strict=True)  # (3)
@@ -215,6 +264,7 @@ class Records:
 
     def _rows_of(self, move: Move) -> list[Row]:
         results = self._moved(move)
+        self._note_held([(move, results[0])])
         if not move.items:
             self._tell_without_audio(move, results[0])
             return []
@@ -226,6 +276,28 @@ class Records:
             self.not_moved[folder] = {"audio": folder, "detail": result.detail}
         else:
             self.without_audio.append({"folder": folder, "moved_to": result.audio and utf8_text(result.audio)})
+
+    def _note_held(self, moved: Sequence[tuple[Move, DisposalResult]]) -> None:
+        """Note which moves took accepted files into quarantine, and forget there what went on or came once more."""
+        done = [move for move, result in moved if result.disposition is move.disposition]
+        gone = {move.folder for move, result in moved if result.disposition is not Disposition.LEFT}
+        held = [move for move in done if move.is_held]
+        if not held and not self.state.held:
+            return
+        self.state.asks_held = True
+        # What came later to the same place stands for what came before: of a delivery that is not accepted, only its
+        # accepted files do.
+        places = {file.source for move in done if move.disposition is Disposition.ACCEPTED for file in move.files}
+        places |= {item.audio for move in held for item, answer in move.items if answer.outcome == "accepted"}
+        names = {move.name for move in held}
+        for before in self.state.held:
+            left = before if before.name in names else before.without(places)
+            if left is None or not left.is_held or left.target_folder in gone or left.name in names:
+                continue
+            # Nothing is forgotten that somebody takes out of quarantine until another delivery comes there.
+            if not held or self.disposal.is_there(left):
+                held.append(left)
+        self.state.hold(held)
 
     def _moved(self, move: Move) -> list[DisposalResult]:
         results = self.disposal.moved(move)

@@ -49,7 +49,7 @@ class Suppliers:
             *(self._loose, self._grows, self._resent, self._pair, self._own_list, self._folder_list, self._bag),
             *(self._single, self._batch, self._update, self._repeated, self._two_at_once, self._metadata),
             *(self._takedown, self._withdrawn, self._test, self._clip, self._late_message, self._corrected_message),
-            *(self._cut_message, self._unlabelled),
+            *(self._cut_message, self._unlabelled, self._healed_batch, self._healed_at_its_place),
         ]
 
     def deliver(self, count: int) -> None:
@@ -117,7 +117,7 @@ class Suppliers:
         tracks = [Track(isrc=f"QZ{day}", files=[sent(f"resources/{name}.wav", song)]) for name, song in songs.items()]
         name = Path(folder or place).name
         message = self._message(place, *tracks, day=day)
-        cover = {"resources/cover.jpg": f"\xff\xd8 {place} {folder}".encode()}
+        cover = {"resources/cover.jpg": f"\xff\xd8 {place} {folder} {day}".encode()}
         files = {f"resources/{each}.wav": song for each, song in songs.items()} | cover
         files[f"{name}.xml"] = message
         return {str(Path(folder, path)): content for path, content in files.items()}
@@ -208,10 +208,47 @@ class Suppliers:
         first = self._release("r", place, a=self._song(is_good=False), b=self._song())
         late = {name: first.pop(name) for name in ["r/resources/b.wav"]}
         update = self._release("r_2", place, 2, a=self._song())
-        self._expect(self.quarantined, first, late)
-        self._expect(self.accepted, update)
+        self._expect(self.quarantined, {"a": first["r/resources/a.wav"]})
+        whole = {name: content for name, content in first.items() if name != "r/resources/a.wav"}
+        self._expect(self.accepted, update, late, whole)
         yield first
         yield update | late
+
+    def _bad_batch(self, place: str) -> tuple[str, Stage, Stage]:
+        """Return a batch's name, its good release with the completion file, and its bad release."""
+        batch = f"202612{self._number:011}"
+        good = self._release(f"{batch}/r0", f"{place}/0", a=self._song())
+        good |= {f"{batch}/manifest.xml": batch_manifest(place, ["r0/r0.xml", "r1/r1.xml"])}
+        return batch, good, self._release(f"{batch}/r1", f"{place}/1", a=self._song(is_good=False))
+
+    def _healed_batch(self, place: str) -> Iterator[Stage]:
+        """Send a batch with a bad release, and that release once more as a batch of its own."""
+        batch, good, bad = self._bad_batch(place)
+        audio = {name: content for name, content in bad.items() if name.endswith(".wav")}
+        other = f"202701{self._number:011}"
+        healed = self._release(f"{other}/r1", f"{place}/1", 2, a=self._song())
+        healed |= {f"{other}/manifest.xml": batch_manifest(f"{place}/2", ["r1/r1.xml"])}
+        papers = {name: content for name, content in bad.items() if name not in audio}
+        self._expect(self.quarantined, audio)
+        self._expect(self.accepted, good, papers, healed)
+        yield bad
+        yield good
+        yield from self._until_gone(place, f"{batch}/manifest.xml")
+        yield healed
+
+    def _healed_at_its_place(self, place: str) -> Iterator[Stage]:
+        """Send a batch with a bad release, and that release once more into the folder of the batch."""
+        batch, good, bad = self._bad_batch(place)
+        healed = self._release(f"{batch}/r1", f"{place}/1", 2, a=self._song())
+        healed |= {f"{batch}/manifest.xml": batch_manifest(f"{place}/2", ["r1/r1.xml"])}
+        replaced = {name: content for name, content in (good | bad).items() if name in healed}
+        kept = {name: content for name, content in good.items() if name not in healed}
+        self._expect(self.quarantined, replaced)
+        self._expect(self.accepted, kept, healed)
+        yield bad
+        yield good
+        yield from self._until_gone(place, f"{batch}/manifest.xml")
+        yield healed
 
     def _repeated(self, place: str) -> Iterator[Stage]:
         """Send a release, and all of it once more in another folder, in another order: it costs nothing."""
