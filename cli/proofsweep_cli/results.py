@@ -1,6 +1,6 @@
 """`proofsweep rejects`, `diff` and `explain`: which files need attention, what changed, and all about one file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import typer
@@ -13,7 +13,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import counted, printable, remaining_words
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
 from proofsweep.queries.run_calls import calls_of_run
-from proofsweep.queries.search import MOST_LISTED, searching, standing_of
+from proofsweep.queries.search import MOST_LISTED, moved_files, searching, standing_of
 from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run, meant_run
 from proofsweep.reports.explain import environments_of, json_of, lines_of, packet_of, words_of_outcome, words_on_calls
@@ -88,11 +88,12 @@ def rejects(
     selected = SelectedRows.of(app.results, run_id, app.environment)
     with selected.opened(IS_OPEN) as files:
         groups = attention_groups(files, most_files=limit, by=by)
+    moved = _places_now(selected, groups)
     remaining: list[tuple[str, str]] = []
     if run_id is not None:
         remaining += _lines_of_remaining(describe_run(app.results, run_id), request)
     if request.as_json:
-        print_json(_group_json(selected, groups))
+        print_json(_group_json(selected, groups, moved))
         return ExitCode.ACCEPTED
     out = console()
     for words, command in remaining:
@@ -102,7 +103,7 @@ def rejects(
     needs = f"{counted(rows, 'file')} {'needs' if rows == 1 else 'need'} attention"
     out.line(f"{needs if rows else 'No file needs attention'} ({selected.environment}, {which})", style="bold")
     for value, of_value in groupby(groups, key=lambda group: group.value):
-        _print_groups(out, list(of_value), value, by)
+        _print_groups(out, list(of_value), value, by, moved)
     if rows:
         out.print()
         runs = [] if run_id is None else [run_id]
@@ -111,7 +112,17 @@ def rejects(
     return ExitCode.ACCEPTED
 
 
-def _print_groups(out: Screen, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
+def _places_now(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, str]:
+    """Return where the named files are that passes have moved, by their items."""
+    files = [file for group in groups for file in group.files]
+    places = moved_files(selected.results, [file.item_id for file in files])
+    known = ((file.item_id, (selected.environment, file.item_id, file.audio or "")) for file in files)
+    return {item_id: places[key] for item_id, key in known if key in places}
+
+
+def _print_groups(
+    out: Screen, groups: Sequence[AttentionGroup], value: str | None, tag: str | None, moved: Mapping[str, str]
+) -> None:
     if tag is not None:
         title = f"no {tag}" if value is None else value
         out.print()
@@ -124,11 +135,15 @@ def _print_groups(out: Screen, groups: Sequence[AttentionGroup], value: str | No
         for each in group.files:
             where = f" ({each.line})" if each.line and each.line != each.file else ""
             out.line(f"    {each.file or '(no audio named)'}{where}")
+            if each.item_id in moved:
+                out.line(f"      now {moved[each.item_id]}", column=6)
         if group.rows > len(group.files):
             out.line(f"    … and {group.rows - len(group.files):,} more")
 
 
-def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, object]:
+def _group_json(
+    selected: SelectedRows, groups: Sequence[AttentionGroup], moved: Mapping[str, str]
+) -> dict[str, object]:
     return {
         "environment": selected.environment,
         "run_id": None if selected.plan is None else selected.plan.run_id,
@@ -136,6 +151,7 @@ def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dic
         "groups": [
             {name: getattr(group, name) for name in _OF_GROUP}
             | {"files": [each.file for each in group.files], "lines": [each.line or "" for each in group.files]}
+            | {"moved_to": [moved.get(each.item_id, "") for each in group.files]}
             for group in groups
         ],
         "results": selected.results.store.url,
@@ -250,10 +266,11 @@ def explain(
             raise UsageError(_why_not_one(what, len(items), store.store.url))
         verdicts = search.verdicts(str(items[0]["item_id"]))
         calls, text = search.calls(verdicts), packet_of(search.kinds_of_calls(verdicts))
-    standing = standing_of(store, str(items[0]["item_id"]), environments_of(verdicts))
+    item_id = str(items[0]["item_id"])
+    standing, moved = standing_of(store, item_id, environments_of(verdicts)), moved_files(store, [item_id])
     title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
-    before = [] if packet else [*lines_of(verdicts, calls, standing), *title]
-    request.answer(json_of(verdicts, calls) | {"support_packet": text}, [*before, *text.splitlines()])
+    before = [] if packet else [*lines_of(verdicts, calls, standing, moved), *title]
+    request.answer(json_of(verdicts, calls, moved) | {"support_packet": text}, [*before, *text.splitlines()])
     return ExitCode.ACCEPTED
 
 

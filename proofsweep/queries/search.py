@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 """Search a results store, in all environments: for an item by what people know of it, and for the calls to quote."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,12 @@ _OF_REQUEST = """
         SELECT item_id FROM store.verdicts JOIN store.exchanges USING (run_id, manifest_row) WHERE request_id = $wanted
     )
 """
+# A pass may have moved a file more than once: its newest row says where it is.
+_MOVED = """
+    SELECT environment, item_id, audio, arg_max(struct_pack(place := audio_moved_to), acted_at).place AS place
+    FROM store.ingest WHERE list_contains($items::VARCHAR[], item_id)
+    GROUP BY ALL
+"""
 _FAILED = "run_id = {run_id} AND NOT coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"
 _KINDS = """
     SELECT
@@ -98,6 +104,16 @@ def standing_of(results: Results, item_id: str, environments: Sequence[str]) -> 
     with answering(results, environments, "catalog") as connection:
         rows = connection.execute(query, {"item_id": item_id}).fetchall()
         return {environment: Standing(state, moved_to) for environment, state, moved_to in rows}
+
+
+def moved_files(results: Results, item_ids: Iterable[str]) -> Mapping[tuple[str, str, str], str]:
+    """Return where passes have moved files of some items, by the environment, the item and where it was delivered."""
+    items = [*item_ids]
+    if not items:
+        return {}
+    with tables_of(results, _MOVED) as connection:
+        rows = connection.execute(_MOVED, {"items": items}).fetchall()
+    return {(environment, item_id, audio): place for environment, item_id, audio, place in rows if place is not None}
 
 
 @dataclass(frozen=True, slots=True)

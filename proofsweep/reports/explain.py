@@ -20,9 +20,16 @@ def environments_of(verdicts: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(str(row["environment"]) for row in verdicts))
 
 
-def lines_of(verdicts: Sequence[Row], calls: Sequence[Row], standing: Mapping[str, Standing]) -> Iterator[str]:
+def lines_of(
+    verdicts: Sequence[Row],
+    calls: Sequence[Row],
+    standing: Mapping[str, Standing],
+    moved: Mapping[tuple[str, str, str], str],
+) -> Iterator[str]:
     """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
     yield str(verdicts[0]["audio"])
+    if (place := _place_now(verdicts[0], moved)) is not None:
+        yield f"  now {place}"
     yield f"  item {verdicts[0]['item_id']}, in {counted(len(verdicts), 'row')}"
     environments = environments_of(verdicts)
     for environment in environments:
@@ -60,11 +67,18 @@ def words_of_outcome(row: Row) -> str:
     return " · ".join(str(word) for word in words if word is not None)
 
 
-def json_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> dict[str, object]:
-    rows = [
-        {"verdict_row": row, "what_to_do": _advice_for(row), "exchanges": _calls_for(row, calls)} for row in verdicts
-    ]
+def json_of(
+    verdicts: Sequence[Row], calls: Sequence[Row], moved: Mapping[tuple[str, str, str], str]
+) -> dict[str, object]:
+    rows: list[dict[str, object]] = []
+    for row in verdicts:
+        facts = {"what_to_do": _advice_for(row), "moved_to": _place_now(row, moved)}
+        rows.append({"verdict_row": row, **facts, "exchanges": _calls_for(row, calls)})
     return {"item_id": verdicts[0]["item_id"], "runs": rows}
+
+
+def _place_now(row: Row, moved: Mapping[tuple[str, str, str], str]) -> str | None:
+    return moved.get((str(row["environment"]), str(row["item_id"]), str(row["audio"])))
 
 
 def _calls_for(row: Row, calls: Sequence[Row]) -> list[Row]:

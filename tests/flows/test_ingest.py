@@ -46,8 +46,13 @@ def names_in(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_files_are_moved_by_their_verdicts(world: SandboxWorld, samples: Samples, drop: Path) -> None:
-    """Accepted files and rejected ones go to their folders with their sidecars; what cannot be sent stays."""
+def test_files_are_moved_by_their_verdicts(
+    world: SandboxWorld, samples: Samples, drop: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Accepted files and rejected ones go to their folders with their sidecars; what cannot be sent stays.
+
+    `rejects` and `explain` say where a file is.
+    """
     good, bad = of_verdict(samples, "valid", 6), of_verdict(samples, "tampered", 3)
     deliver(good + bad, drop / "acme")
     (drop / "acme" / "notes.flac").write_bytes(b"fLaC" + bytes(100))
@@ -60,6 +65,14 @@ def test_files_are_moved_by_their_verdicts(world: SandboxWorld, samples: Samples
     assert names_in(accepted) == {f"acme/{p.name}" for s in good for p in (s.audio, s.sidecar) if p}
     assert names_in(quarantine) == {f"acme/{p.name}" for s in bad for p in (s.audio, s.sidecar) if p}
     assert len(world.table("ingest")) == 10
+    first = min(f"acme/{sample.audio.name}" for sample in bad)
+    capfd.readouterr()
+    for command in (["rejects"], ["explain", Path(first).name], ["rejects", "--json"]):
+        world.run(*command)
+    said = capfd.readouterr().out
+    assert said.count(f"now {quarantine}/{first}\n") == 2, "people look for the file where it is"
+    assert f'"{quarantine}/{first}"' in said
+    assert f"now {drop}" not in said
 
 
 def test_the_flow_of_a_schedule_does_the_same(world: SandboxWorld, samples: Samples, drop: Path) -> None:

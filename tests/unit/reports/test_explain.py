@@ -27,7 +27,7 @@ def test_a_rejected_file_says_what_to_do() -> None:
     rejected = verdict_of(outcome="rejected", verdict="tampered", reason="tampered", detail="Because.")
     calls = [exchange(PLAN, 1, request_id="r-1"), exchange(PLAN, 0, request_id="of another row")]
 
-    assert list(lines_of([rejected, rejected | {"leg": 2, "manifest_row": 7}], calls, LISTED)) == [
+    assert list(lines_of([rejected, rejected | {"leg": 2, "manifest_row": 7}], calls, LISTED, {})) == [
         "/c/a",
         "  item a, in 2 rows",
         "  newest: rejected · tampered, 2026-11-20 02:59 UTC",
@@ -49,17 +49,19 @@ def test_a_file_is_open_since_the_first_row_after_its_last_accepted_one() -> Non
     accepted, failed = verdict_of(), verdict_of(outcome="failed", reason="timeout")
     rejected = verdict_of(outcome="rejected", reason="tampered", finished_at=datetime(2026, 11, 2, tzinfo=UTC))
 
-    lines = list(lines_of([failed, accepted | {"environment": "production"}, rejected, accepted, rejected], [], LISTED))
+    lines = list(
+        lines_of([failed, accepted | {"environment": "production"}, rejected, accepted, rejected], [], LISTED, {})
+    )
 
     assert lines[3] == "  open since 2026-11-02 00:00 UTC, in 2 rows; accepted before"
-    assert not [line for line in lines_of([accepted, rejected], [], LISTED) if "open since" in line]
+    assert not [line for line in lines_of([accepted, rejected], [], LISTED, {}) if "open since" in line]
 
 
 def test_each_environment_has_its_own_newest_answer() -> None:
     rejected = verdict_of(outcome="rejected", verdict="tampered", reason="tampered", environment="beta")
     accepted = verdict_of(outcome="accepted", verdict="valid", environment="production")
 
-    lines = list(lines_of([rejected, accepted], [], LISTED))
+    lines = list(lines_of([rejected, accepted], [], LISTED, {}))
 
     assert lines[2].startswith("  newest in beta: rejected · tampered")
     assert lines[4].startswith("  newest in production: accepted · valid")
@@ -77,12 +79,12 @@ def test_each_environment_has_its_own_newest_answer() -> None:
 def test_nobody_is_asked_for_a_file_that_no_catalog_has(standing: dict[str, Standing], what_to_do: str) -> None:
     rejected = verdict_of(outcome="rejected", verdict="tampered", reason="tampered", environment="beta")
 
-    assert list(lines_of([rejected], [], standing))[3] == f"  what to do: {what_to_do}"
+    assert list(lines_of([rejected], [], standing, {}))[3] == f"  what to do: {what_to_do}"
 
 
 def test_an_answer_of_the_same_bytes_is_named() -> None:
     """The calls that follow are those of the other row."""
-    lines = list(lines_of([verdict_of(answered_by_row=0)], [exchange(PLAN, 0, request_id="r-1")], LISTED))
+    lines = list(lines_of([verdict_of(answered_by_row=0)], [exchange(PLAN, 0, request_id="r-1")], LISTED, {}))
 
     assert "  The answer is that of another row, which has the same bytes; its calls:" in lines
     assert lines[-1].endswith("r-1")
