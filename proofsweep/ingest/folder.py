@@ -61,6 +61,7 @@ class Scan:
     waiting: list[Row] = field(default_factory=list)
     spoken: dict[str, str] = field(default_factory=dict)  # lists that speak of files which have gone, by their places
     held: Collection[str] = ()  # where files were delivered that lie in quarantine with accepted ones
+    withdrawn: Collection[tuple[str, str]] = ()  # releases, by their senders and IDs
     is_settling: bool = False  # whether a delivery without audio may still grow
     _taken: set[str] = field(default_factory=set)  # the items that are ready
 
@@ -158,6 +159,7 @@ class Scan:
                 for place, judged_by in self.spoken.items()
                 if not lists.isdisjoint(judged_by.split(","))
             }
+            self.withdrawn = folder.withdrawn
             self.waiting += [waiting_row(file, STRAY) for file in folder.strays]
             self.waiting += [waiting_row(file, ARCHIVE) for file in folder.archives]
             self.waiting += [waiting_row(file, Cause.ORPHAN_SIDECARS) for file in folder.orphans]

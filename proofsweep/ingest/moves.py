@@ -13,6 +13,7 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
+from proofsweep.domain.tags import tags_of
 from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.sources.moves import Moves
@@ -51,6 +52,14 @@ class Move:
         """Whether it takes accepted files into quarantine."""
         has_accepted = any(answer.outcome == "accepted" for _, answer in self.items)
         return self.folder is not None and self.disposition is Disposition.QUARANTINED and has_accepted
+
+    def is_of(self, releases: Collection[tuple[str, str]]) -> bool:
+        """Whether one of its files is of one of some releases, by their senders and IDs."""
+        for item, _ in self.items:
+            tags = tags_of(item.tags_json)
+            if any((tags.get("sender"), tags.get(name)) in releases for name in ("release", "icpn", "grid")):
+                return True
+        return False
 
     def is_whole(self, newest: Mapping[str, PastAnswer]) -> bool:
         """Whether the newest answer of each of its items is `accepted`."""
@@ -242,8 +251,10 @@ class Disposal:
             self._remove(move, copied[-1])
             list(some_at_once(copied[:-1], partial(self._remove, move), AT_ONCE))
         except SourceError as error:
-            detail = f"It was copied, but not removed. {error.message}"
-            return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * move.results
+            # Nobody needs the right to delete what lies in quarantine: a copy of it may stay there.
+            if move.delivered_in is None or error.reason != Reason.SOURCE_FORBIDDEN:
+                detail = f"It was copied, but not removed. {error.message}"
+                return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * move.results
         if move.folder not in {None, self.watched}:
             self.moves.remove_empty(move.folder or "")
         targets = {move.delivered(file): file.target for file in move.files}

@@ -117,6 +117,11 @@ class Deliveries:
         self._batch_of: dict[str, str] = {}
 
     @property
+    def withdrawn(self) -> set[tuple[str, str]]:
+        """The releases that messages withdraw, by their senders and each of their IDs."""
+        return {(sender, known.partition(":")[2]) for _, sender, known in self._withdrawn}
+
+    @property
     def are_there(self) -> bool:
         return bool(self._releases or self.strays)
 

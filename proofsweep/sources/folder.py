@@ -63,6 +63,7 @@ class FolderScan(Catalog):
         self.ignored = Counter(dict.fromkeys(Cause, 0))
         self.batches: Mapping[str, Batch] = {}
         self.strays: list[str] = []
+        self.withdrawn: set[tuple[str, str]] = set()
         self.checksum_lists: set[str] = set()
         self.archives: list[str] = []
         self.orphans: list[str] = []
@@ -222,6 +223,7 @@ class FolderScan(Catalog):
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
             self.batches, self.strays = deliveries.batches, deliveries.strays
+            self.withdrawn = deliveries.withdrawn
         # `rows` marks what the lists say of each row above before it asks for the next one.
         for line in self._checksums.unmet():
             if self._is_excluded(line.location):

@@ -5,17 +5,20 @@ sweep CATALOG                works on the catalog's unfinished run, or on a new 
 leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket knows no half
 seize RUN_ID                 the same, but it takes every other leg for dead
 pass FOLDER [STEP WHEN]      watches a folder once; steps are the renames, links and deletions of the file system
+share FOLDER [STEP WHEN]     the same, and the folder lies on a share without hard links
 
 A job exits with 0 when its run is complete, 3 while rows remain, 9 when another one is active; 1 is an unexpected
 error.
 """
 
+import errno
 import os
 import signal
 import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,11 +85,33 @@ def seize(run_id: str) -> int:
 
 def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
     """Make one pass, perhaps only until one of its steps."""
-    killing = killing_at(int(step), when)
-    for name in ("rename", "hardlink_to", "unlink", "rmdir", "mkdir", "replace"):
-        setattr(Path, name, killing(getattr(Path, name)))
+    count_steps(int(step), when)
     core.make_pass(folder)
     return 0
+
+
+def make_pass_on_share(folder: str, step: str = "0", when: str = "never") -> int:
+    refuse_links_in(folder)
+    return make_pass(folder, step, when)
+
+
+def count_steps(step: int, when: str) -> None:
+    """Let this process die at one of its steps."""
+    killing = killing_at(step, when)
+    for name in ("rename", "hardlink_to", "unlink", "rmdir", "mkdir", "replace"):
+        setattr(Path, name, killing(getattr(Path, name)))
+
+
+def refuse_links_in(folder: str) -> None:
+    """Answer as a share does that has no hard links."""
+    link = os.link
+
+    def link_elsewhere(source: str, target: str, **options: Any) -> None:  # noqa: ANN401 - as `os.link` takes them
+        if os.fspath(target).startswith(f"{folder}/"):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), target)
+        link(source, target, **options)
+
+    os.link = link_elsewhere  # type: ignore[assignment]  # its types are of many kinds of paths
 
 
 def killing_at(step: int, when: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -114,9 +139,10 @@ def killing_at(step: int, when: str) -> Callable[[Callable[..., None]], Callable
 def do(job: str, *arguments: str) -> None:
     """Do a job, and exit with its code."""
     jobs: dict[str, Callable[..., int]] = {"plan": plan, "sweep": sweep, "leg": work, "seize": seize, "pass": make_pass}
+    jobs["share"] = make_pass_on_share
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     core.set_up_logs()
-    if job != "pass":
+    if job not in {"pass", "share"}:
         core.set_chosen(pytest.MonkeyPatch(), batch_items=BATCH_ITEMS, rows_per_part=ROWS_PER_PART, small_run_items=0)
     code = 1
     try:

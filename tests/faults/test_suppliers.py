@@ -1,12 +1,14 @@
 """A drop folder of many suppliers, with passes that are killed, a partner that is down and a target that is away.
 
-There is one delivery of each kind here, and three kills; `make soak` has 120 deliveries and thirty kills.
+There is one delivery of each kind here, on a share without hard links, and three kills; `make soak` has 120 deliveries
+and thirty kills, there and elsewhere, and as many of a command that watches.
 """
 
 import os
 import random
 import signal
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,9 @@ from ..servers.alert_receivers import Webhook
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
+from ..worlds.started_command import ForkedProcess
 from ..worlds.suppliers import Suppliers, digest_of
-from .bare_runner import Runner
+from .bare_runner import Runner, count_steps
 
 IS_SOAK = "PROOFSWEEP_SOAK_KILLS" in os.environ
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "20261129"))
@@ -59,7 +62,10 @@ def down(_number: int, _usual: Answer) -> Answer:
 
 
 @pytest.mark.timeout(3_600)
-def test_each_byte_of_each_supplier_ends_in_its_one_right_place(bare_world: ForeignWorld, places: list[Path]) -> None:
+@pytest.mark.parametrize("job", ["pass", "share"] if IS_SOAK else ["share"])
+def test_each_byte_of_each_supplier_ends_in_its_one_right_place(
+    bare_world: ForeignWorld, places: list[Path], job: str
+) -> None:
     """Whatever is killed, down or away meanwhile: nothing is paid twice but for kills, and each file is named."""
     runner, chance, kills = Runner(), random.Random(SEED), 0  # noqa: S311
     suppliers = Suppliers(places[0], bare_world.service.verdicts, chance)
@@ -77,15 +83,63 @@ def test_each_byte_of_each_supplier_ends_in_its_one_right_place(bare_world: Fore
             _swap(places[1])
         is_killed = kills < KILLS and not is_down
         step, when = (chance.randint(1, MOST_STEPS), chance.choice(["before", "after"])) if is_killed else (0, "never")
-        code = runner.do(f"pass {places[0]} {step} {when}")
+        code = runner.do(f"{job} {places[0]} {step} {when}")
         assert code in {0, -signal.SIGKILL}, (rounds, step, when)
         kills += code != 0
         bare_world.service.changes.clear()
         if is_away:
             _swap(places[1])
     for _ in range(3):
-        assert runner.do(f"pass {places[0]}") == 0
+        assert runner.do(f"{job} {places[0]}") == 0
 
+    print(f"{DELIVERIES} deliveries, {rounds} rounds, {kills} kills")  # noqa: T201 - `make soak` shows it
+    _check_all(bare_world, places, suppliers, kills)
+    assert kills == KILLS or not IS_SOAK
+
+
+@pytest.mark.skipif(not IS_SOAK, reason="each start of the command takes five seconds of a processor")
+@pytest.mark.timeout(3_600)
+def test_a_command_that_watches_does_the_same_however_often_it_is_killed(
+    bare_world: ForeignWorld, places: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes many passes in one process, and the next process goes on."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(bare_world.folder / "prefect"))
+    chance, kills, delivered, is_coming = random.Random(SEED), 0, 0, True  # noqa: S311
+    suppliers = Suppliers(places[0], bare_world.service.verdicts, chance)
+
+    def start() -> ForkedProcess:
+        is_killed = kills < KILLS
+        step, when = (chance.randint(1, MOST_STEPS), chance.choice(["before", "after"])) if is_killed else (0, "never")
+        command = ["ingest", str(places[0]), "--watch", "--every", "1"]
+        return bare_world.start(*command, before=partial(count_steps, step, when))
+
+    def wait_for_passes(count: int) -> None:
+        said = f"{places[0]}: "
+        before = bare_world.logs.count(said)
+        bare_world.wait_for(lambda: bare_world.logs.count(said) >= before + count or process.poll() is not None)
+
+    process = start()
+    while is_coming:
+        new = min(A_ROUND, DELIVERIES - delivered)
+        suppliers.deliver(new)
+        delivered += new
+        is_coming = suppliers.lay_some() or delivered < DELIVERIES
+        wait_for_passes(2)
+        if process.poll() is not None:
+            assert process.wait() == -signal.SIGKILL, bare_world.logs
+            kills += 1
+            process = start()
+    wait_for_passes(4)
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait() >= 0, bare_world.logs
+    print(f"{DELIVERIES} deliveries, {kills} kills of a command that watches")  # noqa: T201 - as above
+    _check_all(bare_world, places, suppliers, kills)
+
+
+def _check_all(world: ForeignWorld, places: list[Path], suppliers: Suppliers, kills: int) -> None:
+    """Each byte lies in its place, with a row; nothing was paid twice but by a kill."""
     found = [digests_in(place) for place in places]
     wrong = [
         (place.name, names_of(there - right, place), names_of(right - there, *places))
@@ -94,14 +148,12 @@ def test_each_byte_of_each_supplier_ends_in_its_one_right_place(bare_world: Fore
         )
         if there != right
     ]
-    print(f"{DELIVERIES} deliveries, {rounds} rounds, {kills} kills")  # noqa: T201 - `make soak` shows it
     assert wrong == []
-    paid = sent_by(bare_world)
+    paid = sent_by(world)
     assert set(paid) == suppliers.paid
     assert sum(paid.values()) - len(suppliers.paid) <= kills * CALLS_AT_ONCE
-    _check_words(bare_world, places)
-    assert kills == KILLS or not IS_SOAK
-    assert not list(bare_world.folder.rglob(".proofsweep-*"))
+    _check_words(world, places)
+    assert not list(world.folder.rglob(".proofsweep-*"))
 
 
 @pytest.mark.timeout(600)

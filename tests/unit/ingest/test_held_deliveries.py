@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import FileFacts
 from proofsweep.sources.moves import Moves
 
-from ...worlds.ddex_messages import Sending, Track, batch_manifest, put_release, sent
+from ...worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release, sent
 from .conftest import WAV, Watched
 from .test_ingest_pass import names_in
 
@@ -152,6 +154,39 @@ def test_what_cannot_go_on_is_told_and_tried_again(watched: Watched) -> None:
 
     assert [len(report.not_moved) for report in reports] == [1, 1, 0, 0]
     assert "acme/B1/r1/resources/a.wav" in names_in(watched.root / "ok")
+
+
+def test_a_release_that_was_withdrawn_meanwhile_stays_in_quarantine(watched: Watched) -> None:
+    """With all of its delivery."""
+    put_in_quarantine(watched)
+    later = Sending(version="43", created="2026-11-09T12:00:00+00:00", icpn="1")
+    watched.deliver("acme/takedown/purge.xml", purge(later))
+    watched.run_pass()
+    deliver(watched, "acme/B2/r2", "10", icpn="2", b=GOOD)
+    watched.run_pass()
+
+    moved = ["acme/B2/r2/r2.xml", "acme/B2/r2/resources/b.wav", "acme/takedown/purge.xml"]
+    assert names_in(watched.root / "ok") == moved
+
+
+def test_nobody_needs_the_right_to_delete_in_quarantine(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of what goes on stays there then, once."""
+    put_in_quarantine(watched)
+    deliver(watched, "acme/B2/r2", "02", icpn="2", b=GOOD)
+    remove = Moves.remove
+
+    def refuse(moves: Moves, source: str, facts: FileFacts) -> bool:
+        if "/bad/" in source:
+            raise SourceError("Denied.", reason="source_forbidden")
+        return remove(moves, source, facts)
+
+    monkeypatch.setattr(Moves, "remove", refuse)
+    reports = [watched.run_pass().report for _ in range(2)]
+
+    assert [report.not_moved for report in reports] == [{}, {}]
+    assert "acme/B1/r1/resources/a.wav" in names_in(watched.root / "ok")
+    assert "acme/B1/r1/resources/a.wav" in names_in(watched.root / "bad")
+    assert watched.state.held == ()
 
 
 class Killed(BaseException):
