@@ -198,7 +198,8 @@ class Disposal:
             known = {file.source: file.sha256 for file in there}
             names = self._free_names(folder, known, Disposition.ACCEPTED, partial(_in_folder, folder))
         except SourceError as error:
-            return _stays(error.message + self._bound_for(Disposition.ACCEPTED))
+            lies = f" It lies in {one_line(held.target_folder)}."
+            return _stays(error.message + lies + self._bound_for(Disposition.ACCEPTED))
         moves = [replace(name, source=file.target) for name, file in zip(names, there, strict=True)]
         return Move(
             files=tuple(moves),
@@ -243,6 +244,8 @@ class Disposal:
                 )  # nothing was removed, so it is chosen anew, by the new setting
             begun = f" Its move to {one_line(posixpath.dirname(move.name))} was begun."
             to = begun if goes_elsewhere else self._bound_for(move.disposition)
+            if move.delivered_in is not None:
+                to = f" It lies in {one_line(move.folder or '')}.{to}"
             result = DisposalResult(disposition, detail=error.message + ("" if is_of_source else to), is_half=is_half)
             return [result] * move.results
         if not any(each.is_there for each in copied):

@@ -46,17 +46,15 @@ _HELD = "held.json"
 _Answered = tuple[WorkItem, PastAnswer]
 
 _MOVES = TypeAdapter(tuple[Move, ...])
-_DOCUMENTS: Mapping[str, Mapping[str, TypeAdapter[Any]]] = {
-    _STATE: {
-        "sightings": TypeAdapter(dict[str, Sighting]),
-        "part": TypeAdapter(str | None),
-        "moves": _MOVES,
-        "runs": TypeAdapter(list[str]),
-        "spoken": TypeAdapter(dict[str, str]),
-        "asks_held": TypeAdapter(bool),
-    },
-    _HELD: {"held": _MOVES},
+_KINDS: Mapping[str, TypeAdapter[Any]] = {
+    "sightings": TypeAdapter(dict[str, Sighting]),
+    "part": TypeAdapter(str | None),
+    "moves": _MOVES,
+    "runs": TypeAdapter(list[str]),
+    "spoken": TypeAdapter(dict[str, str]),
+    "asks_held": TypeAdapter(bool),
 }
+_DOCUMENTS: Mapping[str, Mapping[str, TypeAdapter[Any]]] = {_STATE: _KINDS, _HELD: {"held": _MOVES}}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -198,6 +196,8 @@ class Records:
         rows: list[Row] = []
         whole = [move for move in self.state.held if move.is_whole(newest)]
         for held in whole:
+            if held.target_folder in self.half_moved:
+                continue  # the next pass goes on with it
             chosen = self.disposal.chosen_from_quarantine(held, newest)
             if chosen is None:
                 self.state.hold([move for move in self.state.held if move.name != held.name])
@@ -291,8 +291,8 @@ class Records:
         places |= {item.audio for move in held for item, answer in move.items if answer.outcome == "accepted"}
         names = {move.name for move in held}
         for before in self.state.held:
-            left = before if before.name in names else before.without(places)
-            if left is None or not left.is_held or left.target_folder in gone or left.name in names:
+            left = None if before.name in names else before.without(places)
+            if left is None or not left.is_held or left.target_folder in gone:
                 continue
             # Nothing is forgotten that somebody takes out of quarantine until another delivery comes there.
             if not held or self.disposal.is_there(left):
