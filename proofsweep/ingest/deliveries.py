@@ -158,9 +158,10 @@ class DeliveredBatch:
 class DeliveredBatches:
     """The batches of one scan of a watched folder."""
 
-    def __init__(self, watched: str, batches: Mapping[str, Batch]) -> None:
+    def __init__(self, watched: str, batches: Mapping[str, Batch], corrected: Collection[str] = ()) -> None:
         self._watched = watched.rstrip("/")
         self._batches = batches
+        self._corrected = corrected  # where files of deliveries in quarantine may come once more, alone
         self._found: dict[str, DeliveredBatch] = {}
         self._complete = {batch.location for batch in batches.values() if batch.completion is not None}
         self._folders = {folder for batch in batches.values() for folder in batch.releases}
@@ -223,7 +224,9 @@ class DeliveredBatches:
         release: str | None = None
         while above != self._watched and is_within(above, self._watched):
             name = posixpath.basename(above)
-            if above in self._complete or (depth and BATCH_ID.fullmatch(name)):
+            # The completion file of a batch in quarantine lies there: a corrected file of it may come without one.
+            is_awaited = depth and BATCH_ID.fullmatch(name) and audio not in self._corrected
+            if above in self._complete or is_awaited:
                 return self._at(above, self._batches.get(above), needs_completion=True)
             above = posixpath.dirname(above)
             if name in RESOURCES and above != self._watched:

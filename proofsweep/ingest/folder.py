@@ -61,6 +61,7 @@ class Scan:
     waiting: list[Row] = field(default_factory=list)
     spoken: dict[str, str] = field(default_factory=dict)  # lists that speak of files which have gone, by their places
     held: Collection[str] = ()  # where files were delivered that lie in quarantine with accepted ones
+    corrected: Collection[str] = ()  # where those were that were not accepted, and may come once more
     withdrawn: Collection[tuple[str, str]] = ()  # releases, by their senders and IDs
     is_settling: bool = False  # whether a delivery without audio may still grow
     _taken: set[str] = field(default_factory=set)  # the items that are ready
@@ -126,7 +127,7 @@ class Scan:
     def _sort_batches(
         self, batches: Mapping[str, Batch], rows: Sequence[BatchRow], before: Mapping[str, Sighting]
     ) -> None:
-        self.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
+        self.batches = DeliveredBatches(self.disposal.watched, batches, self.corrected).sorted(rows)
         for batch in self.batches:
             since = [self.sightings[place_of(each.row)].since for each in batch.rows] or [self._seen(batch, before)]
             batch.decide(self.now, min(since), self.context.settings)

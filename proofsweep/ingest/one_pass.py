@@ -316,8 +316,8 @@ class IngestPass:
         return scan
 
     def _scanned(self) -> Scan:
-        held = self.state.held_places
-        scan = Scan(self.context, self.disposal, self.context.clock(), spoken=self.state.spoken, held=held)
+        scan = Scan(self.context, self.disposal, self.context.clock(), spoken=self.state.spoken)
+        scan.held, scan.corrected = self.state.held_places
         with suppress(EmptyCatalog):
             catalog = self.folder.catalog()
             try:

@@ -96,10 +96,10 @@ class FolderState:
         self._write(_STATE)
 
     @property
-    def held_places(self) -> set[str]:
-        """Where the messages and covers of the held deliveries were delivered, and their accepted audio."""
-        open_places = {item.audio for move in self.held for item, answer in move.items if answer.outcome != "accepted"}
-        return {file.source for move in self.held for file in move.files} - open_places
+    def held_places(self) -> tuple[set[str], set[str]]:
+        """Where accepted files of held deliveries were, and all that is no audio; and where their other audio was."""
+        others = {item.audio for move in self.held for item, answer in move.items if answer.outcome != "accepted"}
+        return {file.source for move in self.held for file in move.files} - others, others
 
     def hold(self, held: Sequence[Move]) -> None:
         """Note which deliveries in quarantine hold accepted files."""

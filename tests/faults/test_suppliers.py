@@ -23,7 +23,7 @@ from .bare_runner import Runner, count_steps
 
 IS_SOAK = "PROOFSWEEP_SOAK_KILLS" in os.environ
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "20261129"))
-DELIVERIES, KILLS, A_ROUND = (120, 30, 4) if IS_SOAK else (23, 3, 5)
+DELIVERIES, KILLS, A_ROUND = (120, 30, 4) if IS_SOAK else (24, 3, 5)
 MOST_STEPS = 60
 """A pass that verifies and moves four deliveries makes more changes of the file system than these."""
 CALLS_AT_ONCE = 8

@@ -49,7 +49,7 @@ class Suppliers:
             *(self._loose, self._grows, self._resent, self._pair, self._own_list, self._folder_list, self._bag),
             *(self._single, self._batch, self._update, self._repeated, self._two_at_once, self._metadata),
             *(self._takedown, self._withdrawn, self._test, self._clip, self._late_message, self._corrected_message),
-            *(self._cut_message, self._unlabelled, self._healed_batch, self._healed_at_its_place),
+            *(self._cut_message, self._unlabelled, self._healed_batch, self._healed_at_its_place, self._healed_file),
         ]
 
     def deliver(self, count: int) -> None:
@@ -248,6 +248,17 @@ class Suppliers:
         yield bad
         yield good
         yield from self._until_gone(place, f"{batch}/manifest.xml")
+        yield healed
+
+    def _healed_file(self, place: str) -> Iterator[Stage]:
+        """Send a release with a bad file beside its message, and that file once more, alone."""
+        tracks = [Track(isrc="QZ1", files=["a.wav"]), Track(isrc="QZ2", files=["b.wav"])]
+        message = {f"{Path(place).name}.xml": self._message(place, *tracks)}
+        good, bad, healed = {"a.wav": self._song()}, {"b.wav": self._song(is_good=False)}, {"b.wav": self._song()}
+        self._expect(self.quarantined, bad)
+        self._expect(self.accepted, message, good, healed)
+        yield message | good | bad
+        yield from self._until_gone(place, "b.wav")
         yield healed
 
     def _repeated(self, place: str) -> Iterator[Stage]:

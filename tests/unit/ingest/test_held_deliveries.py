@@ -72,21 +72,24 @@ def test_a_batch_goes_on_when_the_bad_release_comes_again_elsewhere(watched: Wat
     assert watched.run_pass().report.rows == []
 
 
-def test_the_rest_of_a_release_goes_on_when_its_bad_file_alone_comes_again(watched: Watched) -> None:
-    """The message still lies in quarantine: the file waits for one as long as any, and is then a file by itself."""
+@pytest.mark.parametrize("place", ["acme/r", "acme/20261124000000001/r"])
+def test_the_rest_of_a_release_goes_on_when_its_bad_file_alone_comes_again(watched: Watched, place: str) -> None:
+    """Its message lies in quarantine, and so does its completion file: it waits for a message, as any file does."""
     watched.outcomes["b.wav"] = "rejected"
-    deliver(watched, "acme/r", a=A, b=BAD)
+    deliver(watched, place, a=A, b=BAD)
+    watched.deliver(f"{place}/../BatchComplete.txt", b"")
     watched.run_pass()
     watched.outcomes["b.wav"] = "accepted"
-    watched.deliver("acme/r/resources/b.wav", GOOD)
+    watched.deliver(f"{place}/resources/b.wav", GOOD)
     waits = watched.run_pass().report
     watched.later(WAIT_SECONDS)
     for _ in range(2):
         watched.run_pass()
 
-    assert [row["detail"] for row in waits.waiting] == ["its message is not there"]
-    assert names_in(watched.root / "ok") == ["acme/r/r.xml", "acme/r/resources/a.wav", "acme/r/resources/b.wav"]
-    assert (watched.root / "bad/acme/r/resources/b.wav").read_bytes() == BAD
+    assert [row["detail"] for row in waits.waiting if row["why"] != "stray_message"] == ["its message is not there"]
+    names = [f"{place}/{name}" for name in ("r.xml", "resources/a.wav", "resources/b.wav")]
+    assert [name for name in names_in(watched.root / "ok") if "Complete" not in name] == names
+    assert (watched.root / "bad" / place / "resources/b.wav").read_bytes() == BAD
 
 
 def test_a_delivery_that_comes_again_as_a_whole_leaves_the_old_one_in_quarantine(watched: Watched) -> None:
