@@ -45,13 +45,13 @@ _HELD = "held.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
 
-_MOVES = TypeAdapter(tuple[Move, ...])
+_MOVES, _TEXTS = TypeAdapter(tuple[Move, ...]), TypeAdapter(dict[str, str])
 _KINDS: Mapping[str, TypeAdapter[Any]] = {
     "sightings": TypeAdapter(dict[str, Sighting]),
     "part": TypeAdapter(str | None),
     "moves": _MOVES,
     "runs": TypeAdapter(list[str]),
-    "spoken": TypeAdapter(dict[str, str]),
+    "spoken": _TEXTS,
     "asks_held": TypeAdapter(bool),
 }
 _DOCUMENTS: Mapping[str, Mapping[str, TypeAdapter[Any]]] = {_STATE: _KINDS, _HELD: {"held": _MOVES}}
