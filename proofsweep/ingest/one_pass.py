@@ -326,8 +326,8 @@ class IngestPass:
                 self.report.ignored = ignored_entries(catalog)
                 self.report.waiting = scan.waiting
         self.state.sightings, self.state.spoken = scan.sightings, scan.spoken
-        self.state.hold([move for move in self.state.held if not move.is_of(scan.withdrawn)])
         self.folder.refuse_if_lost()
+        self.state.hold([move for move in self.state.held if not move.is_of(scan.withdrawn)])
         self.state.save()
         return scan
 
