@@ -19,12 +19,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import NAMES
+from proofsweep.store.journal import unpublished_of_all
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.runs import newest_whole
@@ -33,6 +35,9 @@ from proofsweep.store.sql import quoted, quoted_name
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
+
+
+_OF_RUNS = ("verdicts", "exchanges")  # rows of these may be in journals alone, as the views have them
 
 
 class ResultsStore:
@@ -97,7 +102,13 @@ class ResultsStore:
             return self._view(name, plan, columns, named)
         self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
         parts = self._results.all_parts(name) if plan is None else self._results.parts_of(name, plan)
-        return self._results.table(name, parts, None if columns is None else list(columns))
+        chosen = SCHEMAS[name].names if columns is None else list(columns)
+        found = self._results.table(name, parts, chosen)
+        # After the parts: a row that comes into one meanwhile is never here twice.
+        for waiting in unpublished_of_all(self._results, name) if name in _OF_RUNS else ():
+            own = waiting if plan is None else waiting.filter(pc.field("run_id") == plan.run_id)
+            found = pa.concat_tables([found, own.select(chosen)], promote_options="default")
+        return found
 
     def latest(self, *, environment: str | None = None) -> pa.Table:
         """Return one row per item, its newest answer: `store.latest().group_by("outcome").aggregate([...])`."""

@@ -251,10 +251,10 @@ def explain(
     """
     store = request.app.results
     with searching(store) as search:
-        if (calls_of_it := calls_of_run(store, what)) is not None:
-            text = packet_of(search.kinds_of_failed_calls(what, calls_of_it.unpublished))
-            note = words_on_calls(what, calls_of_it.known, has_failed=bool(text))
-            document = {"run_id": what, "support_packet": text, "calls_known": calls_of_it.known, "note": note}
+        if (known := calls_of_run(store, what)) is not None:
+            text = packet_of(search.kinds_of_failed_calls(what))
+            note = words_on_calls(what, known, has_failed=bool(text))
+            document = {"run_id": what, "support_packet": text, "calls_known": known, "note": note}
             request.answer(document, text.splitlines() or [note])
             if text and note and not request.as_json:
                 say(note)  # the packet is for somebody else

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError
@@ -77,10 +76,9 @@ _KINDS = """
             ),
             (request_id IS NULL, started_at), 10
         ) AS named
-    FROM {exchanges} WHERE {condition}
+    FROM store.exchanges WHERE {condition}
     GROUP BY ALL ORDER BY hour, environment, call, status, error_code, failure
 """
-_OF_CALL = ", ".join(SCHEMAS["exchanges"].names)
 _OF_ROW = ", ".join(OF_ROW.get(name, name) for name in SCHEMAS["verdicts"].names)
 
 
@@ -144,18 +142,11 @@ class Search:
 
     def kinds_of_calls(self, verdicts: Sequence[Row]) -> list[Row]:
         """Count the same exchanges by call, answer and hour, and name the first ten of each kind."""
-        return self._rows(_KINDS.format(exchanges="store.exchanges", condition=_calls_for(verdicts)), {})
+        return self._rows(_KINDS.format(condition=_calls_for(verdicts)), {})
 
-    def kinds_of_failed_calls(self, run_id: str, unpublished: Sequence[pa.Table] = ()) -> list[Row]:
-        """Count the exchanges of a run or an operation that did not succeed in the same way.
-
-        Of a leg at work, and of one that was killed, the last ones are in no part: those `unpublished` count too.
-        """
-        exchanges = "store.exchanges"
-        if unpublished:
-            self.connection.register("unpublished", pa.concat_tables(unpublished))
-            exchanges = f"(SELECT {_OF_CALL} FROM store.exchanges UNION ALL SELECT {_OF_CALL} FROM unpublished)"
-        return self._rows(_KINDS.format(exchanges=exchanges, condition=_FAILED.format(run_id=quoted(run_id))), {})
+    def kinds_of_failed_calls(self, run_id: str) -> list[Row]:
+        """Count the exchanges of a run or an operation that did not succeed in the same way."""
+        return self._rows(_KINDS.format(condition=_FAILED.format(run_id=quoted(run_id))), {})
 
     def _rows(self, query: str, values: dict[str, str]) -> list[Row]:
         return list(self.connection.sql(query, params=values or None).to_arrow_table().to_pylist())

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.status import describe_run, how_it_ended, legs_of_store
@@ -53,7 +55,7 @@ class CatalogStatus:
     ended_by: str  # how its last leg ended; `active`, `killed` or `planned only` if it has not
     last_at: datetime
     run_items: int  # rows of the last run
-    run_remaining: int | None  # those of them without an outcome; None while a process works on it
+    run_remaining: int | None  # those of them without an outcome; None while a process works on it, or if damaged
 
     def document(self) -> dict[str, object]:
         facts = {"environment": self.environment, "catalog": self.catalog, **dict.fromkeys(_COUNTS), **self.counts}
@@ -130,7 +132,7 @@ def _catalog_of(results: Results, run: RunRecord, legs: Sequence[OpenLeg], count
     plan, remaining = run.plan, None
     if not any(leg.is_alive for leg in legs):
         # The receipts say that a run is over. Of any other one the rows themselves are counted, as an alert does.
-        remaining = 0 if run.is_over else describe_run(results, plan.run_id).remaining
+        remaining = 0 if run.is_over else _remaining(results, plan)
     return CatalogStatus(
         environment=plan.environment,
         catalog=plan.catalog,
@@ -141,6 +143,17 @@ def _catalog_of(results: Results, run: RunRecord, legs: Sequence[OpenLeg], count
         run_items=plan.items,
         run_remaining=remaining,
     )
+
+
+def _remaining(results: Results, plan: Plan) -> int | None:
+    """Count what remains of a run; None if its rows are damaged, which hinders no other catalog."""
+    try:
+        return describe_run(results, plan.run_id).remaining
+    except ResultsError as error:
+        if error.is_outage:
+            raise
+        say(error.message)
+        return None
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenLeg]) -> tuple[str, datetime]:

@@ -11,14 +11,17 @@ from itertools import chain
 import duckdb
 import pyarrow as pa
 
+from proofsweep.config.notices import say
 from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import OperationKind, Plan
 from proofsweep.store import layout
+from proofsweep.store.journal import unpublished_of_all
 from proofsweep.store.latest import OF_ROW, Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
-from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
-from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results
+from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, read_required
+from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results, table_of
 from proofsweep.store.runs import RunRecord, Runs
 from proofsweep.store.sql import quoted
 
@@ -40,6 +43,7 @@ _RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
 _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})/[^/]+$', 1)::DATE AS run_date"
 _PARTS = "{}/*/[!.]*.parquet"  # without hidden files, which a copying tool or a file manager may leave behind
 _LISTINGS = ("run_id", "environment", "identity", "catalog")  # of each catalog the newest run that listed all of it
+_CHECKED_ROWS = 200_000  # that are read wholly to find damage; it takes 0.1 s
 _NAMED = re.compile(r"\bstore\.(\w+)")
 _PRUNED = ("run_id", "environment", "identity")
 _OF_PLAN = {
@@ -51,6 +55,11 @@ _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}
 _OF_ROW = ", ".join(OF_ROW.get(name, name) for name in _NEWEST.names)
+_KEYS_OF_ROWS = {
+    "verdicts": "run_id, leg, manifest_row",
+    "exchanges": "run_id, leg, coalesce(manifest_row, -1), call, attempt, started_at",
+}
+"""The tables whose rows are in journals first, and what tells their rows apart."""
 _COMMON_VIEWS = {
     "answers": "FROM store.newest\n"
     "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",
@@ -70,23 +79,34 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     # In a bucket each listing is a request, and a year has hundreds of days and runs.
     named = None if asked is None else frozenset(_NAMED.findall(asked))
     tables = [table for table in SCHEMAS if named is None or table in named]
+    # Before parts are listed: rows move there.
+    journalled = []
+    for table in _KEYS_OF_ROWS:
+        is_needed = table == "verdicts" or table in tables  # the newest row of a file may be in a journal
+        if _create_journalled(connection, table, unpublished_of_all(results, table) if is_needed else []):
+            journalled.append(table)
     has_parts = some_at_once(tables, partial(_has_parts, results), REQUESTS_AT_ONCE)
     for table, is_filled in zip(tables, has_parts, strict=True):
         parts = _location_of(results, _PARTS.format(table))
-        _create_view(connection, table, _reading_parts(table, [parts]) if is_filled else _empty_table(table))
+        query = _reading_parts(table, [parts]) if is_filled else _empty_table(table)
+        _create_view(connection, table, _with_journalled(table, query) if table in journalled else query)
     if named is None or "verdicts_files" in named:
         every = quoted(_location_of(results, _PARTS.format("verdicts")))
-        _create_view(
-            connection, "verdicts_files", f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
-        )
+        files = f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
+        of_journals = "SELECT DISTINCT filename, run_id FROM store.journalled_verdicts"
+        _create_view(connection, "verdicts_files", f"{files} UNION ALL {of_journals}")
     living = {(run.plan.environment, run.plan.identity) for run in counted}
     without_a_run = [run for run in runs if (run.plan.environment, run.plan.identity) not in living]
     _create_listings(connection, results, counted, "listing")
     _create_listings(connection, results, without_a_run, "retired_listing")
     if named is None or "gone" in named:
         folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
-        gone = chain.from_iterable(some_at_once(folders, results.store.names, REQUESTS_AT_ONCE))
-        _create_view(connection, "gone", _items_in([_location_of(results, name) for name in gone], GONE))
+        names = list(chain.from_iterable(some_at_once(folders, results.store.names, REQUESTS_AT_ONCE)))
+        damaged = _unreadable(connection, results, names)
+        for name in damaged:
+            _say_unreadable(results, name, "what it says is gone")
+        whole = [_location_of(results, name) for name in names if name not in damaged]
+        _create_view(connection, "gone", _items_in(whole, GONE))
     retired = {run.plan.run_id for run in runs} - {run.plan.run_id for run in counted}
     plans = (_plan_row(run) | {"is_retired": run.plan.run_id in retired} for run in runs)
     _create_from(connection, "plans", plans, _PLAN_COLUMNS)
@@ -99,6 +119,28 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     return [run.plan for run in runs]
 
 
+def _create_journalled(connection: duckdb.DuckDBPyConnection, table: str, waiting: Sequence[pa.Table]) -> bool:
+    """Make a table of the rows that only journals have, and return whether there are any."""
+    name, query = f"journalled_{table}", _empty_table(table)
+    if waiting:
+        connection.register("waiting", pa.concat_tables(waiting))
+        date = "strptime(left(run_id, 8), '%Y%m%d')::DATE AS run_date"
+        further = f"{date}, 'journal of ' || run_id AS filename" if table == "verdicts" else date
+        query = f"SELECT *, {further} FROM waiting"
+    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}")
+    if waiting:
+        connection.unregister("waiting")
+    return bool(waiting)
+
+
+def _with_journalled(table: str, parts: str) -> str:
+    """Return the query for the rows of parts and of journals; a row that has come into a part meanwhile counts once."""
+    key, journalled = _KEYS_OF_ROWS[table], f"store.journalled_{table}"
+    published = f"SELECT {key} FROM ({parts}) WHERE run_id IN (SELECT run_id FROM {journalled})"
+    waiting = f"FROM {journalled} WHERE ({key}) NOT IN ({published})"
+    return f"{parts} UNION ALL BY NAME {waiting}"
+
+
 def _has_parts(results: Results, table: str) -> bool:
     return next(results.all_parts(table), None) is not None
 
@@ -109,10 +151,47 @@ def _create_listings(
     """Make a view of the items of the newest whole listing of each catalog, and a table of their runs: `<name>s`."""
     newest = [*newest_listings(runs).values()]
     listings = list(some_at_once(newest, partial(listing_objects, results), REQUESTS_AT_ONCE))
+    damaged = _unreadable(connection, results, list(chain(*listings)))
+    # A part of a listing would call the rest of its files gone, so a damaged one counts as none.
+    for run, objects in zip(newest, listings, strict=True):
+        if own := [name for name in objects if name in damaged]:
+            _say_unreadable(results, own[0], f"what {run.plan.catalog} lists")
+            objects.clear()
     _create_view(connection, name, _items_in([_location_of(results, part) for part in chain(*listings)], ITEMS))
     listed = [run.plan for run, objects in zip(newest, listings, strict=True) if objects]
     rows = [{name: getattr(plan, name) for name in _LISTINGS} for plan in listed]
     _create_from(connection, f"{name}s", rows, dict.fromkeys(_LISTINGS, "VARCHAR"))
+
+
+def _unreadable(connection: duckdb.DuckDBPyConnection, results: Results, names: Sequence[str]) -> list[str]:
+    """Return those of some objects that cannot be read.
+
+    DuckDB reads the ends of all, which it keeps for the query, and few rows wholly. Only if it fails each is looked at.
+    """
+    if not names:
+        return []
+    locations = ", ".join(quoted(_location_of(results, name)) for name in names)
+    files = f"read_parquet([{locations}], union_by_name = true)"
+    found: list[str] = []
+    try:
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM {files}").fetchall()
+        if rows <= _CHECKED_ROWS:
+            connection.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {files}").fetchall()
+    except duckdb.Error:
+        for name in names:
+            try:
+                table_of(read_required(results.store, name))
+            except (ResultsError, pa.ArrowException, OSError) as error:
+                if isinstance(error, ResultsError) and error.is_outage:
+                    raise
+                found.append(name)
+    return found
+
+
+def _say_unreadable(results: Results, name: str, otherwise: str) -> None:
+    """Name an object in one line: what is damaged of one catalog hinders no answer about others."""
+    where = f"{name} in the results store {results.store.url}"
+    say(f"{where} cannot be read: {otherwise} is not known; see: proofsweep audit")
 
 
 def read_by_us(store: Store) -> bool:
@@ -165,7 +244,8 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
     _create_from(connection, "tail", (dict(zip(_LEG, leg, strict=True)) for leg in tail), _LEG)
     parts = [_location_of(results, name) for name in _parts_of_runs(results, [leg.plan for leg in latest.tail])]
     rows = _reading_parts("verdicts", parts) if parts else _empty_table("verdicts")
-    _create_view(connection, "recent", f"SELECT {_OF_ROW} FROM ({rows}) SEMI JOIN store.tail USING (run_id, leg)")
+    every = f"{rows} UNION ALL BY NAME FROM store.journalled_verdicts"
+    _create_view(connection, "recent", f"SELECT {_OF_ROW} FROM ({every}) SEMI JOIN store.tail USING (run_id, leg)")
     if not latest.base.files:
         _create_view(connection, "newest", newest_per_item("FROM store.recent"))
         return

@@ -45,7 +45,7 @@ def notes_of(run: RunStatus) -> list[str]:
     """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
     if run.unpublished:
-        where = "in the killed leg's journal, and in no table yet"
+        where = "in the killed leg's journal, and in no Parquet file yet"
         notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
     notes += unsent_pairs_note(run.plan.reasons)
     if run.pruned_at is not None:

@@ -8,11 +8,14 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Self
 
 import pyarrow as pa
 
+from proofsweep.config.notices import say
 from proofsweep.config.threads import Lock, some_at_once
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
@@ -168,7 +171,9 @@ def read_journal(
             continue
         try:
             rows = pa.ipc.open_stream(content).read_all()
-        except (pa.ArrowException, OSError) as damage:
+            rows.validate()
+            rows.select(["run_id"])  # a beginning of zeros is read as a table without columns
+        except (pa.ArrowException, OSError, KeyError) as damage:
             raise damaged(store, segment.name, "it is not whole") from damage
         yield segment, rows
 
@@ -195,6 +200,28 @@ def unpublished(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa
     if mark.is_closing:
         return []
     return [rows for segment, rows in found if segment.number > mark.journal.get(segment.writer, 0)]
+
+
+def unpublished_of_all(results: Results, table: str) -> list[pa.Table]:
+    """Read what the open legs of all runs and operations have journalled, and none of their parts has.
+
+    A journal that is damaged is named in a line, and hinders no other one.
+    """
+    runs = results.log.runs()
+    opened: list[tuple[AnyRun, int]] = [(run.plan, leg.leg) for run in runs.records.values() for leg in run.open]
+    opened += [(record.plan, leg.leg) for record in runs.operations.values() for leg in record.open]
+    found = some_at_once(opened, lambda leg: _unpublished_or_none(results, *leg, table), _SEGMENTS_AT_ONCE)
+    return list(chain.from_iterable(found))
+
+
+def _unpublished_or_none(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa.Table]:
+    try:
+        return unpublished(results, plan, leg, table)
+    except ResultsError as error:
+        if error.is_outage:
+            raise
+        say(error.message)
+        return []
 
 
 class CompletedRows:

@@ -100,7 +100,6 @@ class Told:
     row: Row
     run: Run
     at: float  # when the partner said what it holds; of a row without an answer, when it was made
-    is_published: bool  # whether it is in a part; else a killed leg's journal has it
 
     @property
     def item(self) -> str:
@@ -209,20 +208,19 @@ class Model:
     @cached_property
     def told(self) -> list[Told]:
         """All rows of runs that have a plan, each once."""
-        rows: dict[tuple[str, int], tuple[Row, bool]] = {}
+        rows: dict[tuple[str, int], Row] = {}
         closed: set[tuple[str, int]] = set()
         for key in sorted(self._ever):
             if key.startswith("results/verdicts/"):
                 table = self._table(key)
-                rows |= {(row["run_id"], row["manifest_row"]): (row, True) for row in table.to_pylist()}
+                rows |= {(row["run_id"], row["manifest_row"]): row for row in table.to_pylist()}
                 if _CLOSING in (table.schema.metadata or {}):
                     run_id, _, leg = key.rpartition("/")[2].removesuffix(".parquet").split("-")
                     closed.add((run_id, int(leg)))
         for run_id, leg, row in self._journalled():
             if (run_id, leg) not in closed:  # what its process wrote after that was never published
-                rows.setdefault((run_id, row["manifest_row"]), (row, False))
-        known = [(row, is_published) for row, is_published in rows.values() if row["run_id"] in self.runs]
-        return [self._told(row, is_published=is_published) for row, is_published in known]
+                rows.setdefault((run_id, row["manifest_row"]), row)
+        return [self._told(row) for row in rows.values() if row["run_id"] in self.runs]
 
     def _journalled(self) -> Iterator[tuple[str, int, Row]]:
         for key in sorted(self.objects):
@@ -230,11 +228,11 @@ class Model:
                 with pa.ipc.open_stream(self.objects[key]) as stream:
                     yield from ((named[1], int(named[2]), row) for row in stream.read_all().to_pylist())
 
-    def _told(self, row: Row, *, is_published: bool) -> Told:
+    def _told(self, row: Row) -> Told:
         run = self.runs[row["run_id"]]
         served = self._served_at.get(row["verify_request_id"]) if row["outcome"] in ANSWERED else None
         made_at = row["finished_at"].timestamp() - EPOCH - self.night.partner.seconds_ahead
-        return Told(row=row, run=run, at=made_at if served is None else served, is_published=is_published)
+        return Told(row=row, run=run, at=made_at if served is None else served)
 
     @cached_property
     def _served_at(self) -> dict[str, float]:
@@ -274,11 +272,11 @@ class Model:
 
     # --- What must be said
 
-    def newest_answers(self, *, are_published: bool = False) -> dict[str, Told]:
-        """Return by item the answer that the partner gave last; if asked for, of those that are in parts alone."""
+    def newest_answers(self) -> dict[str, Told]:
+        """Return by item the answer that the partner gave last."""
         by_item = defaultdict[str, list[Told]](list)
         for told in self.told:
-            if told.is_answer and (told.is_published or not are_published):
+            if told.is_answer:
                 by_item[told.item].append(told)
         return {item: newest for item, rows in sorted(by_item.items()) if (newest := Told.newest(rows))}
 
@@ -322,13 +320,12 @@ class Model:
 
     @cached_property
     def catalog(self) -> dict[str, Standing]:
-        """Each item that is listed, or was tried, by what is in parts."""
+        """Each item that is listed, or was tried."""
         rows = defaultdict[str, list[Told]](list)
         for told in self.told:
-            if told.is_published:
-                rows[told.item].append(told)
+            rows[told.item].append(told)
         listed = {item for run in self.listings.values() for item in run.listed}
-        answers = self.newest_answers(are_published=True)
+        answers = self.newest_answers()
         unlisted = {item for item, told in answers.items() if item not in listed and told.run.lists_whole}
         elsewhere = {told.row["audio_sha256"] for item, told in answers.items() if item not in unlisted}
         moved = {item for item in unlisted if answers[item].row["audio_sha256"] in elsewhere}

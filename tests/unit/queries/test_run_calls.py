@@ -32,13 +32,12 @@ def test_calls_that_only_a_journal_has_are_told(results: Results, *, is_killed: 
 
     found = calls_of_run(results, PLAN.run_id)
 
-    assert found is not None
     with searching(results) as search:
-        kinds = search.kinds_of_failed_calls(PLAN.run_id, found.unpublished)
+        kinds = search.kinds_of_failed_calls(PLAN.run_id)
     assert [(kind["status"], kind["environment"], kind["named"][0]["request_id"]) for kind in kinds] == [
         (503, "beta", "r-503")
     ]
-    assert found.known == known
+    assert found == known
     assert "succeeded" not in words_on_calls(PLAN.run_id, known, has_failed=False)
 
 
@@ -50,7 +49,7 @@ def test_a_run_that_a_killed_leg_began_is_known_in_part_for_good(results: Result
     end_dead_legs(results, lambda: NOW)
     end_leg(results, PLAN, [answered(PLAN, 1, "b")], leg=2)
 
-    assert [found.known for found in [calls_of_run(results, PLAN.run_id)] if found] == [CallsKnown.SOME]
+    assert calls_of_run(results, PLAN.run_id) == CallsKnown.SOME
 
 
 def test_every_call_succeeded_only_if_all_are_known(results: Results) -> None:
@@ -61,9 +60,7 @@ def test_every_call_succeeded_only_if_all_are_known(results: Results) -> None:
 
     said = {known: words_on_calls(MONDAY, known, has_failed=False) for known in CallsKnown}
 
-    assert planned is not None
-    assert ended is not None
-    assert (planned.known, ended.known) == (CallsKnown.NONE_YET, CallsKnown.ALL)
+    assert (planned, ended) == (CallsKnown.NONE_YET, CallsKnown.ALL)
     assert calls_of_run(results, "nothing") is None
     assert [known for known, words in said.items() if "Every call" in words] == [CallsKnown.ALL]
     assert "pruned" in said[CallsKnown.PRUNED]

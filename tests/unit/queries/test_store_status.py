@@ -11,13 +11,17 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries import store_status as module
 from proofsweep.queries.status import describe_run, legs_of_store
 from proofsweep.queries.store_status import StoreStatus, store_status
+from proofsweep.results import ResultsStore
 from proofsweep.store.heartbeat import OpenLeg
+from proofsweep.store.journal import Journal
 from proofsweep.store.layout import heartbeat_name, items_name
 from proofsweep.store.parts import ITEMS, Results, parquet_of
 from proofsweep.store.runs import Runs
+from proofsweep.verify.repair import end_dead_legs
 
 from ...worlds.core import StoredRun
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, end_leg, exchange, plan_of_run
+from ..left_behind import write_journal
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 ACME = [f"/acme/{number}.wav" for number in range(4)]
@@ -85,6 +89,64 @@ def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None
     assert (acme.ended_by, acme.last_at) == ("complete", NOW - timedelta(hours=23))
     assert (alive.ended_by, dead.ended_by) == ("active", "killed")
     assert (alive.counts, dead.counts, dead.document()["files"]) == ({}, {}, None)
+
+
+def test_rows_that_only_a_journal_has_count_as_what_they_are(results: Results) -> None:
+    """After a kill, in each view and in Python: each once, also when the next leg has published them."""
+    night = plan_ago(timedelta(hours=2), "dddddd", items=4, environment="acme", catalog="/acme")
+    results.write_plan(night)
+    write_listed(results, night, ACME)
+    StoredRun(results, night).take(is_killed=True)
+    journal = Journal(results, night.run_id, 1, "w")
+    journal.add(answered(night, 0, ACME[0], "rejected"), [exchange(night, 0)])
+    journal.add(answered(night, 3, ACME[3]), [exchange(night, 3), exchange(night, None, "health")])
+    journal.flush()
+    store, asked = ResultsStore(results, "acme"), "SELECT change, before_outcome, now_outcome FROM changes"
+    killed = describe_run(results, night.run_id)
+
+    for is_published in (False, True):
+        if is_published:
+            end_dead_legs(results, lambda: NOW)
+        acme = next(each for each in store_status(results, NOW).catalogs if each.catalog == "/acme")
+        assert (acme.counts["accepted"], acme.counts["rejected"], acme.counts["remaining"]) == (1, 2, 1)
+        assert acme.run_remaining == killed.remaining == 2  # the file that failed before remains of the run
+        totals = store.sql("SELECT accepted, rejected, remaining FROM run_totals ORDER BY run_id").fetchall()
+        assert totals[-1] == (1, 1, 2)
+        assert len(store.table("exchanges")) == len(ResultsStore(results).exchanges(night.run_id, ["call"])) == 3
+        assert len(ResultsStore(results).verdicts(night.run_id)) == 2
+        assert ("broken", "accepted", "rejected") in store.sql(asked).fetchall()
+
+
+def garble(results: Results, name: str) -> None:
+    content = bytearray(results.store.read(name) or b"")
+    content[100:140] = bytes(40)
+    results.store.replace(name, bytes(content))
+
+
+@pytest.mark.parametrize("damaged", [("listed",), ("gone", "journal")])
+def test_what_is_damaged_of_one_catalog_is_named_and_hinders_no_other(
+    results: Results, damaged: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A listing, what is gone since the one before, or the journal of a killed leg."""
+    before, night = (plan_ago(timedelta(hours=h), f"ddddd{h}", items=2, catalog="/other", skipped=1) for h in (3, 2))
+    for plan, names in ((before, "xyz"), (night, "xy")):
+        StoredRun(results, plan).list_catalog(names)
+        results.write_plan(plan)
+    StoredRun(results, night).take(is_killed=True)
+    write_journal(results, night, 1, [0])
+    segments = results.store.names(f"_runs/{night.run_id}/journal/001")
+    names = {word: items_name(night.run_id, 0, word) for word in ("listed", "gone")}
+    names["journal"] = next(name for name in segments if "verdicts" in name)
+    for word in damaged:
+        garble(results, names[word])
+
+    catalogs = {each.catalog: each for each in store_status(results, NOW).catalogs}
+    changes = ResultsStore(results, "acme").sql("FROM changes WHERE catalog = '/acme'").fetchall()
+
+    assert (catalogs["/acme"].counts["files"], len(changes)) == (4, 3)
+    assert catalogs["/other"].counts.get("files") == (None if "listed" in damaged else 2)
+    said = capsys.readouterr().err
+    assert [f"proofsweep: {names[word]} in the results store" in said for word in damaged] == [True] * len(damaged)
 
 
 def test_a_retired_catalog_is_told_apart_with_what_it_alone_had(results: Results) -> None:
