@@ -9,7 +9,7 @@ import typer
 
 from proofsweep.domain.errors import RunIsActive, UsageError
 from proofsweep.domain.runs import INGEST
-from proofsweep.domain.text import counted, minute_of, remaining_words
+from proofsweep.domain.text import counted, minute_of, printable, remaining_words
 from proofsweep.queries.status import (
     RunStatus,
     StopReport,
@@ -20,11 +20,11 @@ from proofsweep.queries.status import (
     stop_run,
     words_on_no_run,
 )
-from proofsweep.reports.run import json_of
+from proofsweep.reports.run import json_of, sunset_note
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_screen import active_lines, followed, report, where_line
-from proofsweep_cli.screen import Screen, console, print_json, styled
+from proofsweep_cli.screen import PURPLE, Screen, console, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus
@@ -161,6 +161,8 @@ def _show_store(request: CommandRequest) -> None:
     for quota in found.quotas:
         of = f" of {quota.environment}" if len(found.quotas) > 1 else ""
         out.line(f"quota{of}: {_quota(quota, found.at)}")
+        if quota.sunset is not None:
+            out.line(sunset_note(printable(quota.sunset)), style=f"bold {PURPLE}")
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:

@@ -1,17 +1,18 @@
 """How a results store stands: its catalogs, the runs that are active, and what is left of each quota."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import chain
 
-from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.status import describe_run, how_it_ended, legs_of_store
 from proofsweep.queries.views import with_views
 from proofsweep.store.heartbeat import OpenLeg
+from proofsweep.store.objects import damage_named
+from proofsweep.store.operations import newest_probes
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunRecord
 
@@ -63,12 +64,13 @@ class CatalogStatus:
         return facts | {name: getattr(self, name) for name in own}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class QuotaStatus:
     environment: str
     left: int  # calls, as the service said at `as_of`
     as_of: datetime
-    resets_at: datetime | None
+    resets_at: datetime | None = None
+    sunset: str | None = None  # the header that announces a breaking change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,8 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
         _catalog_of(results, run, legs.get(run.plan.run_id, []), counts.get(key, {}))
         for key, run in sorted(last.items())
     ]
-    quotas = [each for name in environments for each in _quota_of(name, runs, active)]
+    found = (_quota_of(results, name, runs, active) for name in environments)
+    quotas = [quota for quota in found if quota is not None]
     retired = _retired(results) if runs_there.retired else []
     return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas, retired=retired)
 
@@ -147,13 +150,9 @@ def _catalog_of(results: Results, run: RunRecord, legs: Sequence[OpenLeg], count
 
 def _remaining(results: Results, plan: Plan) -> int | None:
     """Count what remains of a run; None if its rows are damaged, which hinders no other catalog."""
-    try:
+    with damage_named():
         return describe_run(results, plan.run_id).remaining
-    except ResultsError as error:
-        if error.is_outage:
-            raise
-        say(error.message)
-        return None
+    return None
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenLeg]) -> tuple[str, datetime]:
@@ -167,21 +166,31 @@ def _end_of(run: RunRecord, legs: Sequence[OpenLeg]) -> tuple[str, datetime]:
 
 
 def _quota_of(
-    environment: str, runs: Sequence[RunRecord], active: Sequence[tuple[Plan, OpenLeg]]
-) -> Iterator[QuotaStatus]:
-    """Yield what was said last: in a receipt, or in the heartbeat of an active leg."""
-    said = [
-        (at, left, leg.quota_reset)
-        for run in runs
-        for leg in run.legs
-        if run.plan.environment == environment
-        and (at := leg.finished_at)
-        and isinstance(left := leg.counts.get("quota_after"), int)
-    ]
-    said += [
-        (leg.beaten_at, leg.progress.quota_left, None)
-        for plan, leg in active
-        if plan.environment == environment and leg.progress and leg.progress.quota_left is not None
-    ]
-    for as_of, left, resets_at in sorted(said, key=lambda each: each[0])[-1:]:
-        yield QuotaStatus(environment=environment, left=left, as_of=as_of, resets_at=resets_at)
+    results: Results, environment: str, runs: Sequence[RunRecord], active: Sequence[tuple[Plan, OpenLeg]]
+) -> QuotaStatus | None:
+    """Return what the service said last: in a receipt, to monitoring, or in the heartbeat of an active leg.
+
+    A change is announced with the answers that it affects: what runs are told may not be told to monitoring.
+    """
+    of_legs, of_probes, of_beats = list[QuotaStatus](), list[QuotaStatus](), list[QuotaStatus]()
+    for leg in chain.from_iterable(run.legs for run in runs if run.plan.environment == environment):
+        left, header = leg.counts.get("quota_after"), leg.counts.get("sunset")
+        if leg.finished_at is not None and isinstance(left, int):
+            sunset = None if header is None else str(header)
+            of_legs.append(QuotaStatus(environment, left, leg.finished_at, leg.quota_reset, sunset))
+    since = max((quota.as_of.date() for quota in of_legs), default=None)
+    with damage_named():
+        for probe in newest_probes(results, environment, since):
+            left, reset = probe.rate_remaining, probe.rate_reset
+            of_probes.append(QuotaStatus(environment, left, probe.started_at, reset, probe.sunset))
+    for plan, at_work in active:
+        progress = at_work.progress
+        if plan.environment == environment and progress and progress.quota_left is not None:
+            of_beats.append(QuotaStatus(environment, progress.quota_left, at_work.beaten_at))
+    last = [max(said, key=_when) for said in (of_legs, of_probes, of_beats) if said]
+    sunset = next((quota.sunset for quota in last if quota.sunset is not None), None)
+    return replace(max(last, key=_when), sunset=sunset) if last else None
+
+
+def _when(quota: QuotaStatus) -> datetime:
+    return quota.as_of

@@ -20,7 +20,8 @@ def ending_of(run: RunStatus) -> str:
     why = ending.meaning
     if run.ended_by == EndedBy.WINDOW and run.why:
         why = f"{run.why[0].lower()}{run.why[1:].removesuffix('.')}"
-    return f"stopped: {why}; resume for the rest"
+    when = "after its reset " if run.ended_by == EndedBy.QUOTA else ""
+    return f"stopped: {why}; resume {when}for the rest"
 
 
 def line_of(run: RunStatus) -> str:
@@ -51,10 +52,12 @@ def notes_of(run: RunStatus) -> list[str]:
     if run.pruned_at is not None:
         notes.append(f"Pruned at {run.pruned_at}: the counts are by the receipts.")
     if run.sunset is not None:
-        notes.append(
-            f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
-        )
+        notes.append(sunset_note(run.sunset))
     return notes
+
+
+def sunset_note(sunset: str) -> str:
+    return f"The service announces a breaking change (Sunset: {sunset}); ask the partner for the migration guide."
 
 
 def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:

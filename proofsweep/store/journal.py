@@ -8,18 +8,15 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Self
 
 import pyarrow as pa
 
-from proofsweep.config.notices import say
 from proofsweep.config.threads import Lock, some_at_once
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, damaged, delete_all
+from proofsweep.store.objects import Store, damage_named, damaged, delete_all
 from proofsweep.store.parts import SCHEMAS, Mark, Results
 
 FLUSH_SECONDS = 1.0  # a killed process loses the work of at most so long
@@ -172,7 +169,7 @@ def read_journal(
         try:
             rows = pa.ipc.open_stream(content).read_all()
             rows.validate()
-            rows.select(["run_id"])  # a beginning of zeros is read as a table without columns
+            rows.select(SCHEMAS[table].names[:1])  # a beginning of zeros is read as a table without columns
         except (pa.ArrowException, OSError, KeyError) as damage:
             raise damaged(store, segment.name, "it is not whole") from damage
         yield segment, rows
@@ -210,18 +207,11 @@ def unpublished_of_all(results: Results, table: str) -> list[pa.Table]:
     runs = results.log.runs()
     opened: list[tuple[AnyRun, int]] = [(run.plan, leg.leg) for run in runs.records.values() for leg in run.open]
     opened += [(record.plan, leg.leg) for record in runs.operations.values() for leg in record.open]
-    found = some_at_once(opened, lambda leg: _unpublished_or_none(results, *leg, table), _SEGMENTS_AT_ONCE)
-    return list(chain.from_iterable(found))
-
-
-def _unpublished_or_none(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa.Table]:
-    try:
-        return unpublished(results, plan, leg, table)
-    except ResultsError as error:
-        if error.is_outage:
-            raise
-        say(error.message)
-        return []
+    found: list[pa.Table] = []
+    for plan, leg in opened:
+        with damage_named():
+            found += unpublished(results, plan, leg, table)
+    return found
 
 
 class CompletedRows:

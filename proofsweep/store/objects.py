@@ -18,6 +18,7 @@ from proofsweep.config.locations import (
     is_bucket,
     path_of,
 )
+from proofsweep.config.notices import say
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import DISK_FAILS, CatalogError, NameTaken, ResultsError
 from proofsweep.store.bounded_calls import BoundedCalls, bounded
@@ -308,6 +309,17 @@ def numbered(store: Store, folder: str) -> list[int]:
 
 def damaged(store: Store, name: str, why: str) -> ResultsError:
     return ResultsError(f"{name} in the results store {store.url} is damaged: {why}. Restore it from a backup.")
+
+
+@contextmanager
+def damage_named() -> Iterator[None]:
+    """Name what is damaged in a line, and go on after the work inside; an outage is raised."""
+    try:
+        yield
+    except ResultsError as error:
+        if error.is_outage:
+            raise
+        say(error.message)
 
 
 def read_required(store: Store, name: str) -> bytes:

@@ -5,6 +5,8 @@ So with monitoring: of each environment and day `probes` has one part, which eve
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from itertools import chain
 
@@ -22,6 +24,19 @@ from proofsweep.store.runs import OPERATION
 _TABLE = "probes"
 _LOOK_AGAIN_SECONDS = 0.5  # longer than another pass takes to read a part and to write it
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaReading:
+    """What the service said to a probe that it told the quota."""
+
+    started_at: datetime
+    rate_remaining: int
+    rate_reset: datetime | None
+    sunset: str | None
+
+
+_READ = [field.name for field in fields(QuotaReading)]
 
 
 def operation_of(store: Store, operation_id: str) -> Operation | None:
@@ -80,6 +95,22 @@ def probes_of(results: Results, environment: str, columns: list[str], days: Iter
     names = [_part_of(environment, day) for day in days]
     schema = pa.schema([SCHEMAS[_TABLE].field(name) for name in columns])
     return pa.concat_tables([schema.empty_table(), *(_probes_in(results, name, schema) for name in names)])
+
+
+def newest_probes(results: Results, environment: str, since: date | None) -> list[QuotaReading]:
+    """Return the probes of the last day on which some were told the quota, since a day if one is named."""
+    days: list[date] = []
+    for folder in results.store.folders(_TABLE):
+        with suppress(ValueError):  # somebody's own folder
+            days.append(date.fromisoformat(folder.rpartition("=")[2]))
+    for day in sorted(days, reverse=True):
+        if since is not None and day < since:
+            break
+        rows = probes_of(results, environment, _READ, [day]).to_pylist()
+        told = [QuotaReading(**row) for row in rows if row["rate_remaining"] is not None]
+        if told:
+            return told
+    return []
 
 
 def _part_of(environment: str, day: date) -> str:

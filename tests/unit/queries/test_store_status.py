@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
+from proofsweep.domain.exchanges import AnswerHeaders, Call
 from proofsweep.domain.runs import Plan
 from proofsweep.queries import store_status as module
 from proofsweep.queries.status import describe_run, legs_of_store
@@ -21,7 +23,9 @@ from proofsweep.verify.repair import end_dead_legs
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import answered, end_leg, exchange, plan_of_run
+from ..ended_operations import call_of, operation_named
 from ..left_behind import write_journal
+from ..passes_of_monitoring import leave_pass
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 ACME = [f"/acme/{number}.wav" for number in range(4)]
@@ -183,5 +187,21 @@ def test_the_quota_is_that_of_the_last_answer(found: StoreStatus) -> None:
     """By the receipt of a leg, or by the heartbeat of an active one."""
     acme, borealis = found.quotas
 
-    assert (acme.environment, acme.left) == ("acme", 5_000)
+    assert (acme.environment, acme.left, acme.sunset) == ("acme", 5_000, None)
     assert (borealis.left, borealis.resets_at) == (90, None)
+
+
+def test_what_monitoring_was_told_last_counts_as_what_a_run_was_told(results: Results) -> None:
+    """The quota, and an announced change; a probe without the quota, or one of an earlier day, tells nothing."""
+    ago = timedelta(hours=5)
+    passes = [
+        operation_named(f"{NOW - ago - timedelta(hours=h):%Y%m%dT%H%M%SZ}_000aa", "monitoring") for h in (0, 1, 48)
+    ]
+    told = AnswerHeaders(rate_remaining=4_000, rate_reset=NOW + ago, sunset="Sat, 01 May 2027")
+    for one, headers in zip(passes, (AnswerHeaders(), told, AnswerHeaders(rate_remaining=9)), strict=True):
+        probe = replace(call_of(one, "r", Call.USAGE), headers=headers)
+        leave_pass(results, one.operation_id, "acme", [probe])
+
+    acme = next(quota for quota in store_status(results, NOW).quotas if quota.environment == "acme")
+
+    assert (acme.left, acme.resets_at, acme.sunset) == (4_000, NOW + ago, "Sat, 01 May 2027")
