@@ -30,6 +30,7 @@ from proofsweep.alerts.rules import (
     shortened,
     state_of_run,
     sunset_seen,
+    title_of_run,
 )
 from proofsweep.alerts.send import Gather, name_of, read_memory, told_lately
 from proofsweep.config.locations import identity_of
@@ -187,7 +188,8 @@ class AlertFacts:
             self._here(run.plan.catalog, rows), identity=run.plan.identity, machine=machine, run_id=run.plan.run_id
         )
         details = [f"How it ended: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds)]
-        return FlowEnd("verify-catalog", state, about, details, None if rows is None else f"{rows}{but}")
+        title = title_of_run(state, None if rows is None else f"{rows}{but}")
+        return FlowEnd("verify-catalog", state, about, details, title)
 
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
         """Return what is told of the ends of keys; `key_in_use` is a fingerprint."""

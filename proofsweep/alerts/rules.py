@@ -68,6 +68,7 @@ class AlertRule:
     unattended: str
     advice: str
     title: str = ""  # if a flow run ended so
+    resumes: bool = False  # whether a run that is named can be gone on with now
     states: Sequence[str] = ()  # of flow runs
     severity: str = "warning"  # in the words of apprise
 
@@ -163,18 +164,30 @@ def _named(**names: str | None) -> str:
     return ", ".join(f"{word} {quoted(name)}" for word, name in names.items() if name is not None)
 
 
-def made_alert(kind: AlertKind, about: About, title: str, lines: Sequence[str], *cause: str) -> Alert:
+def made_alert(
+    kind: AlertKind,
+    about: About,
+    title: str,
+    lines: Sequence[str],
+    *cause: str,
+    of: str | None = None,
+    event: AlertRule | None = None,
+) -> Alert:
     """Make a message; `cause` is what distinguishes its cause from others of its kind and environment.
 
-    What a tired person must know comes first: what happens without them, then what to do, and for what.
+    What a tired person must know comes first: what happens without them, then what to do, and for what. The title
+    names the catalog that it is `of`; an `event` says it otherwise than the kind's own.
     """
-    event = EVENTS[kind]
+    event = event or EVENTS[kind]
     where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
-    acts = [f"If nobody acts: {event.unattended}", f"To do: {event.advice}"]
+    to_do = event.advice
+    if event.resumes and about.run_id is not None:
+        to_do += f" To go on now: {quoted(f'proofsweep resume {about.run_id}')}."
+    acts = [f"If nobody acts: {event.unattended}", f"To do: {to_do}"]
     return Alert(
         kind=kind,
         cause=cause_of(kind, about.environment, *cause),
-        subject=f"proofsweep: {title} ({harmless(about.environment)})",
+        subject=f"proofsweep: {title} ({harmless(about.environment)}{_end_of(of)})",
         body="\n".join([*acts, about.line(), *lines, *where]),
     )
 
@@ -216,15 +229,39 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     if kind is None:
         return []
     lines = [f"Flow {quoted(end.flow)} ended as {end.state}.", *end.details]
-    title = EVENTS[kind].title if end.title is None else end.title
-    cause: tuple[str, ...] = (end.subject,)
+    if end.state == QUOTA_SPENT:
+        title = "the quota is spent or reserved"
+        return [made_alert(kind, end.about, title, lines, end.state, event=QUOTA_IS_SPENT)]
+    if end.state == KEY_REFUSED:
+        return [made_alert(kind, end.about, EVENTS[kind].title, lines)]
+    title, cause = end.title or EVENTS[kind].title, [end.subject]
     if end.state in _OF_ROWS:
-        cause = (end.subject, _ROWS)
-    elif end.state == QUOTA_SPENT:
-        title, cause = "the quota is spent or reserved", (end.state,)
-    elif end.state == KEY_REFUSED:
-        cause = ()
-    return [made_alert(kind, end.about, title, lines, *cause)]
+        cause.append(_ROWS)
+    return [made_alert(kind, end.about, title, lines, *cause, of=end.about.catalog)]
+
+
+QUOTA_IS_SPENT = AlertRule(
+    when="",
+    unattended="runs with this key end so until the quota resets; the first one after that goes on with what remains. "
+    "Nothing is lost, and nothing is paid twice.",
+    advice="nothing, if it may wait for the reset: `proofsweep service usage` says when that is. Else ask the partner "
+    "for more, or lower `bounds.reserve` if calls are held back.",
+)
+
+
+def title_of_run(state: str, words: str | None) -> str | None:
+    """Say what happened to a run, with its rows in words: two alerts of one run never have one title."""
+    kind = ALERTED_STATES.get(state)
+    if words is None or kind is None or kind is AlertKind.ROWS_REMAIN or state in _OF_ROWS:
+        return words
+    return f"{EVENTS[kind].title}: {words}"
+
+
+def _end_of(catalog: str | None) -> str:
+    """Name a catalog in a title by the end of its location; the message has all of it."""
+    if catalog is None:
+        return ""
+    return f", {harmless('/'.join(catalog.rstrip('/').split('/')[-2:]))}"
 
 
 _ROWS = "rows"
@@ -244,7 +281,8 @@ def outage_told(about: About, cause: str, at: datetime) -> tuple[Alert, str] | N
     if kind != AlertKind.OUTAGE or environment != about.environment or not subject:
         return None
     line = f"It was told at {minute_of(at)} of {quoted(subject[0])}, and is not known to be over."
-    return made_alert(AlertKind.OUTAGE, about, EVENTS[AlertKind.OUTAGE].title, [line], *subject), subject[0]
+    title = EVENTS[AlertKind.OUTAGE].title
+    return made_alert(AlertKind.OUTAGE, about, title, [line], *subject, of=subject[0]), subject[0]
 
 
 def over_if_it_works(environment: str, subject: str) -> list[str]:
@@ -289,7 +327,7 @@ def no_success(
     of_what = "any catalog" if catalog is None else f"catalog {quoted(catalog)}"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
     title, cause = f"no successful run for {hours:g} hours", (about.identity or catalog or "", last)
-    return [made_alert(AlertKind.NO_SUCCESS, about, title, lines, *cause)]
+    return [made_alert(AlertKind.NO_SUCCESS, about, title, lines, *cause, of=catalog)]
 
 
 # A rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it.
@@ -337,6 +375,7 @@ class ProbeFacts:
     rate_limit: int | None = None
     rate_remaining: int | None = None
     rate_reset: datetime | None = None
+    sunset: str | None = None
 
     @property
     def is_outage(self) -> bool:
@@ -353,6 +392,8 @@ def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[li
             found += _lasting(its_own[-IN_A_ROW:], call, about)
         if its_own and its_own[-1].trouble is None:
             over.append(cause_of(AlertKind.OUTAGE, environment, call))
+        for newest in its_own[-1:]:
+            found += sunset_seen(newest.sunset, about)
     usage = [probe for probe in probes if probe.call == Call.USAGE]
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))

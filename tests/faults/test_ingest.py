@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ..servers.alert_receivers import Webhook
+from ..servers.alert_receivers import Webhook, end_of
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings, fill, wav_of
 from ..worlds.core import retry_files_at_once
@@ -326,7 +326,7 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     assert f"proofsweep: 8 not moved: {why}bad (ingest.quarantine)." in first.err
     assert (state.type.value, state.name) == ("FAILED", "NotMoved")
     assert f"8 not moved: {why}bad (ingest.quarantine)." in str(state.message)
-    assert told == ["proofsweep: verified files that are not moved: 16 (elsewhere)"]
+    assert told == [f"proofsweep: verified files that are not moved: 16 (elsewhere, {end_of(folder)})"]
     assert world.service.charged == charged
     assert (digests_in(folder), digests_in(small_target)) == (digests_in(), expected)
 
@@ -369,6 +369,6 @@ def test_a_file_that_fails_and_files_that_cannot_be_moved_are_told_once(
     again = titles_after("tampered")
 
     assert not failing.exists()
-    assert failed == ["proofsweep: 1 of 1 row failed, and none was answered (elsewhere)"]
-    assert unmoved == ["proofsweep: verified files that are not moved: 1 (elsewhere)"]
+    assert failed == [f"proofsweep: 1 of 1 row failed, and none was answered (elsewhere, {end_of(folder)})"]
+    assert unmoved == [f"proofsweep: verified files that are not moved: 1 (elsewhere, {end_of(folder)})"]
     assert (healed, again) == ([], failed)

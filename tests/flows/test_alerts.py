@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 from itertools import cycle, islice
+from pathlib import Path
 
 import pytest
 
 from proofsweep_cli.app import run
 
-from ..servers.alert_receivers import Webhook, mailbox
+from ..servers.alert_receivers import Webhook, end_of, mailbox
 from ..worlds.command_world import export_settings
 from ..worlds.core import ALERTED_STATES
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -26,9 +27,9 @@ def test_rows_that_remain_are_told_once_and_again_after_a_whole_run(
 
     run_ids = sorted({row["run_id"] for row in world.table("runs")})
     assert codes == [6, 6, 0, 6]
-    assert hook.titles == ["proofsweep: 8 of 12 rows remain (sandbox)"] * 2
+    assert hook.titles == [f"proofsweep: 8 of 12 rows remain (sandbox, {end_of(catalog)})"] * 2
     assert f"run `{run_ids[0]}`: 8 of 12 rows remain." in hook.posts[0][1]["message"]
-    assert "`proofsweep resume`" in hook.posts[0][1]["message"]
+    assert "`proofsweep resume 2" in hook.posts[0][1]["message"]
     assert f"Tables: `{world.results}`" in hook.posts[0][1]["message"]
     assert f"`{run_ids[-1]}`" in hook.last["message"]
     written = json.dumps(hook.posts) + "".join(path.read_text() for path in (world.results / "_alerts").iterdir())
@@ -45,7 +46,7 @@ def test_a_check_tells_of_a_night_that_never_came(
     """
     from proofsweep_flows.check_service import check_service  # noqa: PLC0415 - Prefect reads its settings on import
 
-    catalog = world.manifest(samples.valid[:3])
+    catalog, never = world.manifest(samples.valid[:3]), Path("never").absolute()
     world.run("verify", catalog)
     assert (hook.posts, (world.results / "_alerts").exists()) == ([], False)
     capsys.readouterr()
@@ -56,8 +57,8 @@ def test_a_check_tells_of_a_night_that_never_came(
     assert codes == [0, 3, 3]
     assert said == [
         "Nothing needs a person.",
-        "sent        proofsweep: no successful run for 36 hours (sandbox)",
-        "told before proofsweep: no successful run for 36 hours (sandbox)",
+        f"sent        proofsweep: no successful run for 36 hours (sandbox, {end_of(never)})",
+        f"told before proofsweep: no successful run for 36 hours (sandbox, {end_of(never)})",
     ]
     assert "never`" in hook.last["message"]
     state = check_service("alerts", ["never"], results=world.results_url, return_state=True)
@@ -155,7 +156,7 @@ def test_a_night_without_a_due_row_ends_an_outage_if_the_service_works(
 
     assert codes == [0, 8, 0, 8, 0, 8, 8]
     assert told == [0, 1, 1, 1, 1, 2, 3]
-    assert hook.titles == ["proofsweep: the service or the source failed (sandbox)"] * 3
+    assert hook.titles == [f"proofsweep: the service or the source failed (sandbox, {end_of(catalog)})"] * 3
     assert f"Catalog `{catalog}`" in hook.last["message"]
 
 
@@ -201,7 +202,7 @@ def test_a_receiver_that_was_down_is_told_by_the_next_run(
         codes += [world.run("verify", catalogs[0], "--max-calls", "1") for _ in range(2)]
         mails = [message["subject"] for message in box.messages]
 
-    title = "proofsweep: 4 of 6 rows remain (sandbox)"
+    title = f"proofsweep: 4 of 6 rows remain (sandbox, {end_of(catalogs[0])})"
     assert codes == [6, 6, 6]
     assert mails == [title]
     assert hook.titles[posted:] == [title]
@@ -275,5 +276,6 @@ def test_a_receiver_that_is_down_or_none_keeps_nobody_from_an_alert(
     assert f"The test message was taken by {taken}." in said.out
     assert [f" not taken by {who} of the alert URLs; " in line for line in lines] == [True, True]
     assert hook.secret not in said.out + said.err
-    assert hook.titles[1:] == ["proofsweep: 4 of 6 rows remain (sandbox)"] * (1 if status == 200 else 2)
+    title = f"proofsweep: 4 of 6 rows remain (sandbox, {end_of(catalogs[0])})"
+    assert hook.titles[1:] == [title] * (1 if status == 200 else 2)
     assert not [each for each in (world.results / "_alerts").glob("*") if hook.secret in each.read_text()]

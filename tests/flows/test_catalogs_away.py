@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ..servers.alert_receivers import Webhook
+from ..servers.alert_receivers import Webhook, end_of
 from ..worlds import command_world
 from ..worlds.command_world import export_settings, mount_dead_share, mounted_disk, said
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-AWAY = ["proofsweep: the catalog cannot be read (sandbox)"]
+
+def away(folder: Path) -> str:
+    return f"proofsweep: the catalog cannot be read (sandbox, {end_of(folder)})"
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_a_share_that_is_away_is_told_once_until_it_was_back(
     assert states[0][1].startswith(f"{share}: ")
     assert states[0][1].endswith("; earlier runs found files there: is it mounted?")
     assert "ignored: 0" not in states[0][1]
-    assert (told, hook.titles) == (AWAY, AWAY * 2)
+    assert (told, hook.titles) == ([away(share)], [away(share)] * 2)
     assert f"Catalog `{share}`" in hook.last["message"]
     assert "Files, a catalog or results that are away: mount their share." in hook.last["message"]
 
@@ -109,7 +111,7 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
 
     assert codes == [0, 8, 0]
     assert (state.type.value, state.name) == ("FAILED", "Outage")
-    assert (told, hook.titles) == (AWAY, AWAY * 2)
+    assert (told, hook.titles) == ([away(share)], [away(share)] * 2)
     assert "Flow `check-ingest`" in hook.posts[0][1]["message"]
 
 
@@ -130,7 +132,7 @@ def test_a_watched_folder_is_away_before_its_first_file_too(
     codes += [world.run("ingest", str(drop))]
 
     assert codes == [8, 0]
-    assert (told, hook.titles) == (AWAY, AWAY * 2)
+    assert (told, hook.titles) == ([away(drop)], [away(drop)] * 2)
 
 
 def test_a_watch_goes_on_when_the_results_store_is_back(world: SandboxWorld) -> None:

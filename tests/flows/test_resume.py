@@ -5,7 +5,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from ..servers.alert_receivers import Webhook
+from ..servers.alert_receivers import Webhook, end_of
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 160
@@ -43,7 +43,10 @@ def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     rows = world.rows()
     wanted = list(islice(cycle(samples.files), ROWS))
     assert (stopped, stopped_again, codes) == (6, 6, [3, 3])
-    assert (told_first, [title.partition("rows")[2] for title in hook.titles]) == ([], [" remain (sandbox)"])
+    assert (told_first, [title.partition("rows")[2] for title in hook.titles]) == (
+        [],
+        [f" remain (sandbox, {end_of(world.folder / 'catalog.csv')})"],
+    )
     assert [(row["manifest_row"], row["item_id"], row["audio"], row["verdict"]) for row in rows] == [
         (number, f"item-{number}", str(one.audio), one.verdict) for number, one in enumerate(wanted)
     ]

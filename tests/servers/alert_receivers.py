@@ -40,6 +40,11 @@ class Webhook:
         return self.posts[-1][1]
 
 
+def end_of(catalog: object) -> str:
+    """Give the end of a catalog's location, as titles have it."""
+    return "/".join(str(catalog).split("/")[-2:])
+
+
 @contextmanager
 def webhook() -> Iterator[Webhook]:
     hook = Webhook()

@@ -9,6 +9,7 @@ import pytest
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import (
+    QUOTA_IS_SPENT,
     Alert,
     FlowEnd,
     over_if_it_works,
@@ -181,11 +182,11 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
     machine = results.log.runs().records[RUN].begun[0].holder.host
     assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
     assert alert.body.splitlines() == [
-        "If nobody acts: the next run goes on with these rows. Nothing is lost, and nothing is paid twice.",
-        "To do: nothing, if they may wait. To go on now: `proofsweep resume`.",
+        f"If nobody acts: {QUOTA_IS_SPENT.unattended}",
+        f"To do: {QUOTA_IS_SPENT.advice}",
         f"Catalog `s3://label/catalog`, run `{RUN}`: 24 of 26 rows remain. Environment `beta`, machine `{machine}`.",
         "Flow `verify-catalog` ended as QuotaSpent.",
-        "How it ended: stopped: the quota is spent or reserved; resume for the rest.",
+        "How it ended: stopped: the quota is spent or reserved; resume after its reset for the rest.",
         "2 of 26 rows have their outcome:",
         "- 1 `accepted`: accept the credential",
         "- 1 `rejected · tampered`: reject, and ask the supplier for the untouched original delivery",
@@ -353,7 +354,10 @@ def test_a_run_whose_end_nobody_could_write_is_told_with_its_rows(facts: AlertFa
 
     (alert,), _ = facts.end_of_flow("verify-catalog", state, error.message, catalog=MUSIC[1], run_id=RUN, title=title)()
 
-    assert (alert.kind, alert.subject) == ("outage", "proofsweep: the results store cannot be used (beta)")
+    assert (alert.kind, alert.subject) == (
+        "outage",
+        "proofsweep: the results store cannot be used (beta, label/catalog)",
+    )
     assert f"Catalog `{MUSIC[1]}`, run `{RUN}`: 4 of 6 rows remain." in alert.body
     assert alert.body.startswith("If nobody acts: the next run tries again.")
 
@@ -366,7 +370,7 @@ def test_files_that_are_not_moved_are_told_with_their_reasons(facts: AlertFacts)
         "/in/<!here>", PassReport(not_moved=dict(zip("abcdefghijklmnop", rows, strict=True)))
     )()
 
-    assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta)"
+    assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta, in/\u2039!here\u203a)"
     assert alert.cause == "not_moved\tbeta\t/in/<!here>"
     assert alert.cause not in over
     assert "- 15: `No space left on device.`" in alert.body

@@ -1,6 +1,7 @@
 """What is told, when and in which words; text that others wrote cannot act in a message."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,6 +19,8 @@ from proofsweep.alerts.rules import (
     quota_low,
     quoted,
     rotated_key_ends,
+    sunset_seen,
+    title_of_run,
 )
 
 from .conftest import NEW, NOW, OLD, rotation
@@ -40,6 +43,26 @@ def test_a_cause_is_a_kind_with_its_catalog() -> None:
     assert cause("QuotaSpent", "music") == cause("QuotaSpent", "drops")
     assert cause("KeyRefused", "music") == cause("KeyRefused", flow="run-operation notes") == "key_refused\tbeta"
     assert cause("Outage", flow="run-operation notes") == "outage\tbeta\trun-operation notes"
+
+
+def test_a_title_says_what_happened_and_to_which_catalog_and_a_command_only_what_can_be_done() -> None:
+    """Whatever stopped a run, its rows are the same: the titles tell the alerts apart."""
+    about = About(environment="beta", catalog="s3://label/a/list.csv", run_id="R", rows="2 of 9 rows remain")
+    told = {}
+    for state in ("WindowClosed", "QuotaSpent", "KeyRefused", "Outage", "Crashed"):
+        end = FlowEnd("verify-catalog", state, about, [], title_of_run(state, about.rows))
+        [told[state]] = alerts_of_end(end)
+    [unplanned] = alerts_of_end(FlowEnd("verify-catalog", "Crashed", replace(about, run_id=None), []))
+
+    assert [alert.subject.removeprefix("proofsweep: ") for alert in told.values()] == [
+        "2 of 9 rows remain (beta, a/list.csv)",
+        "the quota is spent or reserved (beta)",
+        "the service refused the API key (beta)",
+        "the service or the source failed: 2 of 9 rows remain (beta, a/list.csv)",
+        "a flow run was killed, and nobody works on it: 2 of 9 rows remain (beta, a/list.csv)",
+    ]
+    resumes = [state for state, alert in told.items() if "`proofsweep resume R`" in alert.body]
+    assert (resumes, "resume" in unplanned.body) == (["WindowClosed", "Crashed"], False)
 
 
 MUSIC, ANY = About(environment="beta", catalog="music"), About(environment="beta")
@@ -177,6 +200,14 @@ def test_health_and_usage_are_told_apart() -> None:
     assert "The last 3 probes of GET /health failed:" in alert.body
     assert "not_ok, request ID `r-2`" in alert.body
     assert over == ["outage\tbeta\tusage", "key_refused\tbeta"]
+
+
+def test_a_change_that_monitoring_was_told_is_one_cause_with_that_of_a_run() -> None:
+    (probe,) = probes([None])
+    [of_probe] = found(replace(probe, sunset="Sat, 01 May 2027"))
+    [of_run] = sunset_seen("Sat, 01 May 2027", ANY)
+
+    assert (of_probe.kind, of_probe.cause) == ("sunset", of_run.cause)
 
 
 def test_a_low_quota_is_told_once_for_each_period() -> None:
