@@ -167,16 +167,20 @@ def _day_of(files: int, accepted: int, *found: int) -> DayOfFiles:
     return DayOfFiles(files, accepted, Counter(dict(zip(OUTCOMES, found, strict=True))))
 
 
-def known_from(runs: Sequence[RunRecord], pruned: Iterable[str]) -> date:
+def known_from(runs: Sequence[RunRecord], pruned: Iterable[str], retired: Sequence[RunRecord] = ()) -> date:
     """Return the first day after which it is known how files stood: of a pruned run, from the next one on.
 
-    `runs` are the oldest first.
+    `runs` are the oldest first. Other lists have files of one that is `retired`: a run that leaves nothing out has a
+    new row of each.
     """
-    known, lost, pruned = date.min, set(), frozenset(pruned)
-    for run in runs:
-        if run.plan.identity in lost:
-            known = run.plan.run_date
-        lost.discard(run.plan.identity)
-        if run.plan.run_id in pruned and not run.plan.lists_a_part:  # no pass has the files of another
-            lost.add(run.plan.identity)
+    known, lost, pruned = date.min, set[str](), frozenset(pruned)
+    of_retired = {run.plan.identity for run in retired}
+    for run in sorted([*runs, *retired], key=lambda run: run.plan.run_id):
+        plan = run.plan
+        is_whole = plan.identity not in of_retired and not (plan.lists_a_part or plan.skipped or run.remaining)
+        found = lost & ({plan.identity} | (of_retired if is_whole else set()))
+        if found:
+            known, lost = plan.run_date, lost - found
+        if plan.run_id in pruned and not plan.lists_a_part:  # no pass has the files of another
+            lost.add(plan.identity)
     return runs[-1].plan.run_date if lost else known  # the newest row of each file is never pruned

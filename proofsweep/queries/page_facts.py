@@ -201,7 +201,10 @@ def catalog_facts(
         every = [run for run in index.newest_first() if _is_of(run, label)]
         with_rows = [run for run in shown if run.plan.run_id not in index.pruned]
         read_histories(files.connection, every, counted=runs, nights=with_rows, first=days[0])
-        of_files, known = days_of_files(files.connection), known_from(told, index.prunings)
+        own = {run.plan.run_id for run in [*runs, *pruned]}
+        of_retired = [run for run in [*every, *index.pruned.values()] if run.plan.run_id not in own]
+        gone = [run for run in of_retired if _is_of(run, label)]
+        of_files, known = days_of_files(files.connection), known_from(told, index.prunings, gone)
         return replace(
             _facts_of(files, label, _newest_nights(nights), tags),
             catalogs=_catalogs(files, nights),

@@ -224,6 +224,24 @@ def test_the_nights_of_pruned_runs_are_known_by_their_receipts_alone(results: Re
     ]
 
 
+def test_what_a_pruned_run_of_a_retired_list_had_is_not_known_of_the_nights_of_others(results: Results) -> None:
+    """Until a night of another list leaves nothing out: so each file that it lists has a newer row."""
+    old = {"catalog": "/c/october.csv"}
+    night(results, "20261108T020000Z_000aa", {"a": REJECTED}, is_noted=True, **old)
+    listed = {"catalog": "/c/november.csv", "skipped": 1, "listed": ["a", "b"], "is_noted": True}
+    for day in (12, 16):
+        night(results, f"202611{day}T020000Z_000aa", {"b": ACCEPTED}, **listed)
+    night(results, "20261120T020000Z_000aa", {"a": ACCEPTED, "b": ACCEPTED}, catalog="/c/november.csv", is_noted=True)
+    results.log.retire("beta", "/c/october.csv", datetime(2026, 11, 9, tzinfo=UTC))
+    before = [night.standing for night in catalog_facts(results, "beta").nights]
+    prune_old(results, 15, datetime(2026, 11, 25, tzinfo=UTC))
+
+    nights = catalog_facts(results, "beta").nights
+
+    assert before == [(2, 1), (2, 1), (2, 2)]
+    assert [(night.day.day, night.standing) for night in nights] == [(12, None), (16, None), (20, (2, 2))]
+
+
 def test_a_catalog_has_its_own_counts_and_a_retired_one_its_name_alone(results: Results) -> None:
     """So a list that nobody verifies any more is seen, and what only it has."""
     a_month(results)
