@@ -37,6 +37,7 @@ SELECT
     arg_min(
         struct_pack(
             file := coalesce(file, ''), audio := coalesce(now_audio, before_audio), item_id := item_id, cause := cause,
+            was := CASE cause WHEN 'moved' THEN before_file END,
             outcome := CASE change WHEN 'fixed' THEN before_outcome ELSE coalesce(now_outcome, before_outcome) END,
             reason := CASE change WHEN 'fixed' THEN before_reason ELSE coalesce(now_reason, before_reason) END,
             day := strptime(left(run_id, 8), '%Y%m%d')::DATE, tags := [{shown}]::VARCHAR[]
@@ -110,7 +111,7 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
     Those of one catalog are compared as one: what they left against what was before the first. A query for
     each would look through the whole store as often as there are runs.
     """
-    columns = ", ".join((*COLUMNS, "tags"))
+    columns = ", ".join((*COLUMNS, "before_file", "tags"))
     connection.execute(f"SET VARIABLE compared_runs = [{', '.join(map(quoted, run_ids))}]::VARCHAR[]")
     # DuckDB opens the files that a join names only if they are so few.
     connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")

@@ -183,6 +183,7 @@ class ShownFile:
     cause: str | None = None  # of its change
     day: date | None = None  # since when it is open, or of the run that changed it, or that had it last
     moved_to: str | None = None
+    was: str | None = None  # what a file that changed its place was called before
     outcome: str = ""
     reason: str | None = None
 

@@ -227,6 +227,10 @@ def _name_now(of: ShownFile) -> str:
     return "".join(shown_name(replace(of, file=of.moved_to or "", audio=of.moved_to)))
 
 
+def _name_before(of: ShownFile) -> str:
+    return "".join(shown_name(replace(of, file=of.was or "", audio=of.was)))
+
+
 def _short(value: str | None) -> str:
     line = printable(value or "\N{EN DASH}")
     return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
@@ -263,6 +267,7 @@ def jinja_environment() -> jinja2.Environment:
     made.filters |= {
         "name": shown_name,
         "name_now": _name_now,
+        "name_before": _name_before,
         "short": _short,
         "has_short_words": lambda value: all(len(word) <= _LONGEST_WORD for word in (value or "").split()),
         "why": lambda outcome, reason: about(reason, outcome).plain,

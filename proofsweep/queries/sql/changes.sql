@@ -171,7 +171,7 @@ SELECT
     before.grade_unknown AS before_grade_unknown, now.grade_unknown AS now_grade_unknown,
     before.grade_risk_category AS before_grade_risk_category, now.grade_risk_category AS now_grade_risk_category,
     before.grade_rubric_version AS before_grade_rubric_version, now.grade_rubric_version AS now_grade_rubric_version,
-    before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
+    coalesce(before.relative_path, before.audio) AS before_file, before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
     now.verify_request_id AS verify_request_id, plans.catalog,
     strptime(at_run[:8], '%Y%m%d')::DATE AS run_date, coalesce(now.tags, before.tags) AS tags /* tag columns */
 FROM judged

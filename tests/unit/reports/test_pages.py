@@ -15,7 +15,7 @@ from proofsweep.reports.pages import catalog_page, jinja_environment, run_page, 
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
-from ...worlds.ended_nights import ACCEPTED, REJECTED, night
+from ...worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 from ...worlds.reported_store import PLAN, fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -115,6 +115,18 @@ def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) 
     assert {*re.findall(r'href="#([^"]+)"', page)} <= {*re.findall(r'id="([^"]+)"', page)}
     for count in ("Files: 1,200", "Accepted: 1,099", "Need attention: 101", "Have an answer: 1,150", "Gone: 0"):
         assert f"<dt>{count}</dt>" in page  # with what it counts
+
+
+def test_a_file_with_another_name_has_the_one_before_with_all_its_blanks(results: Results) -> None:
+    """On both pages; a name may have two blanks, and whoever looks for the file must see them."""
+    night(results, MONDAY, {"a/Two  Blanks.wav": ACCEPTED | {"audio_sha256": "same"}})
+    night(results, TUESDAY, {"b/New.wav": ACCEPTED | {"audio_sha256": "same"}})
+
+    of_run = run_page(describe_run(results, TUESDAY), run_facts(results, TUESDAY), results.store.url, NOW)
+
+    for page in (of_run, page_of_catalog(results)):
+        assert "<small>(was a/Two  Blanks.wav)</small>" in page
+        assert "white-space: pre-wrap" in page
 
 
 def test_what_changed_has_the_newest_night_of_each_catalog_with_its_date(results: Results) -> None:
