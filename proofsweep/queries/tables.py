@@ -50,7 +50,7 @@ _OF_PLAN = {
     **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
     **dict.fromkeys(("items", "skipped"), "BIGINT"),
 }
-_PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "is_retired": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
+_PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "has_chosen_rows": "BOOLEAN", "is_retired": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}
@@ -230,6 +230,7 @@ def _plan_row(run: RunRecord) -> dict[str, object]:
     return {
         **{name: getattr(run.plan, name) for name in _OF_PLAN},
         "is_partial": run.plan.lists_a_part,
+        "has_chosen_rows": run.plan.has_chosen_rows,
         "remaining": run.remaining,
         "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
     }

@@ -1,10 +1,11 @@
 -- One row for each run, over all its legs and partitions: its rows by outcome, what remains, and what its ended legs have
 -- called. The rows are those in `verdicts`; of a run that was pruned, those that its legs have counted. It is complete if
--- nothing remains; else it ended as its last leg that did not, and null if none has ended.
+-- nothing remains; else it ended as its last leg that did not, and null if none has ended. It has chosen rows if it is a pass
+-- over a watched folder, or if `--where`, `--only` or `--newer-than` left rows out; null if it was pruned wholly.
 WITH known AS (  -- of a run that was pruned wholly, only its rows of `runs` are left
-    SELECT run_id, environment, catalog, catalog_kind, items, skipped FROM store.plans
+    SELECT run_id, environment, catalog, catalog_kind, items, skipped, has_chosen_rows FROM store.plans
     UNION ALL
-    SELECT run_id, any_value(environment), any_value(catalog), NULL, any_value(items), any_value(skipped)
+    SELECT run_id, any_value(environment), any_value(catalog), NULL, any_value(items), any_value(skipped), NULL
     FROM store.runs ANTI JOIN store.plans USING (run_id)
     GROUP BY run_id
 ),
@@ -42,7 +43,7 @@ SELECT
     coalesce(rejected, 0)::BIGINT AS rejected, coalesce(failed, 0)::BIGINT AS failed,
     coalesce(ineligible, 0)::BIGINT AS ineligible, (items - coalesce(finished, 0))::BIGINT AS remaining,
     CASE WHEN items = coalesce(finished, 0) THEN 'complete' ELSE stopped_by END AS ended_by, calls, calls_again,
-    throttled, bytes_sent, quota_after
+    throttled, bytes_sent, quota_after, has_chosen_rows
 FROM known
 LEFT JOIN by_outcome ON by_outcome.run_id = known.run_id
 LEFT JOIN legs ON legs.run_id = known.run_id

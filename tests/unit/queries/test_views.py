@@ -56,6 +56,16 @@ def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
     assert asked(results, query) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 2, 2, 2, WEDNESDAY)]
 
 
+def test_the_totals_tell_a_run_over_a_whole_catalog_from_one_of_chosen_rows(results: Results) -> None:
+    """So a question about the last night is not answered by a run of one file that came after it."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
+    night(results, TUESDAY, {"b": ACCEPTED}, skipped=1, unmet=1, selection="--only rejected", listed=["a", "b"])
+    night(results, WEDNESDAY, {"in": ACCEPTED}, catalog="/in", catalog_kind="ingest")
+
+    newest = "SELECT max(run_id) FROM run_totals WHERE NOT has_chosen_rows"
+    assert asked(results, newest) == [(MONDAY,)]
+
+
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
     night(results, MONDAY, {"a": ACCEPTED})
     inventory, elsewhere, monitoring = (
