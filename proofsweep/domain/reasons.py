@@ -29,6 +29,7 @@ class Reason(StrEnum):
     STAND_IN = "stand_in"
     NOT_IN_MESSAGE = "not_in_message"
     UNREADABLE_MESSAGE = "unreadable_message"
+    CLOSED_MESSAGE = "closed_message"
     TEST_MESSAGE = "test_message"
     WITHDRAWN = "withdrawn"
     CLIP = "clip"

@@ -13,7 +13,7 @@ from proofsweep.domain.reasons import AtFault, Heals, Reason, about
 
 # What a scan of a folder knows of a delivery, without reading any audio.
 _FROM_SCAN = {
-    *(Reason.MISSING_AUDIO, Reason.NOT_IN_MESSAGE, Reason.UNREADABLE_MESSAGE),
+    *(Reason.MISSING_AUDIO, Reason.NOT_IN_MESSAGE, Reason.UNREADABLE_MESSAGE, Reason.CLOSED_MESSAGE),
     *(Reason.TEST_MESSAGE, Reason.WITHDRAWN, Reason.CLIP),
 }
 VERDICTS = {"accepted", "rejected"}

@@ -50,7 +50,13 @@ _OF_PLAN = {
     **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
     **dict.fromkeys(("items", "skipped"), "BIGINT"),
 }
-_PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "has_chosen_rows": "BOOLEAN", "is_retired": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
+_PLAN_COLUMNS = _OF_PLAN | {
+    "is_partial": "BOOLEAN",
+    "has_chosen_rows": "BOOLEAN",
+    "is_retired": "BOOLEAN",
+    "remaining": "BIGINT",
+    "failed": "BIGINT",
+}
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}

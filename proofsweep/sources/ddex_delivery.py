@@ -199,7 +199,7 @@ class Deliveries:
                 yield self._row_of(row, namings, release) if is_there else self._missing(row, namings[0], release)
             for file in release.broken:
                 self.counts.unreadable += 1
-                refused = Ineligible(Reason.UNREADABLE_MESSAGE, file.error or "")
+                refused = Ineligible(file.reason, file.error or "")
                 yield self._placed(row_at(file.location), refused, release)
         refused = Ineligible(Reason.MISSING_AUDIO, "The manifest of the batch names this message, and it is not there.")
         for location, batch in self.batches.items():
@@ -346,7 +346,10 @@ class Deliveries:
         """Return why audio that no message names is not sent: a message that cannot be read may name it."""
         if release.broken:
             names = ", ".join(one_line(posixpath.basename(file.location)) for file in release.broken)
-            return Ineligible(Reason.UNREADABLE_MESSAGE, f"{names} cannot be read, and may name the file.")
+            reasons = {file.reason for file in release.broken}
+            # What we may not open may name the file: no supplier is asked before that is known.
+            reason = Reason.CLOSED_MESSAGE if Reason.CLOSED_MESSAGE in reasons else Reason.UNREADABLE_MESSAGE
+            return Ineligible(reason, f"{names} cannot be read, and may name the file.")
         self.counts.unnamed += 1
         return Ineligible(Reason.NOT_IN_MESSAGE, "No message of this delivery names the file.")
 

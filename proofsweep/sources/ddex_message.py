@@ -21,7 +21,7 @@ from urllib.parse import unquote
 from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.reasons import AtFault, Reason, about
 from proofsweep.sources.files import Files, refuse_unavailable
 from proofsweep.sources.names import caseless
 from proofsweep.sources.source import Folder, OpenFile
@@ -132,6 +132,7 @@ class XmlFile:
     facts: FileFacts
     message: ErnMessage | None = None  # None if it is no message of a release, or cannot be read
     error: str | None = None  # why it is a message that cannot be read, in one sentence
+    reason: Reason = Reason.UNREADABLE_MESSAGE  # of such a one
     is_cut_short: bool = False  # its end is not there: it is on its way
     is_completion: bool = False  # says that a batch is complete; a manifest that is cut short does not
 
@@ -181,7 +182,9 @@ def examine(location: str, source: Files) -> XmlFile | None:
             return None
         is_cut_short = error.reason == Reason.UNREADABLE_MESSAGE and _is_cut_short(location, source)
         because = error.message if is_message else None  # a manifest that is cut short is on its way
-        return XmlFile(location=location, facts=facts, error=because, is_cut_short=is_cut_short)
+        is_ours = about(error.reason).at_fault is AtFault.SOURCE  # no supplier can give us a permission
+        reason = Reason.CLOSED_MESSAGE if is_ours else Reason.UNREADABLE_MESSAGE
+        return XmlFile(location=location, facts=facts, error=because, reason=reason, is_cut_short=is_cut_short)
     return XmlFile(location=location, facts=facts, is_completion=root == _MANIFEST) if is_other else None
 
 

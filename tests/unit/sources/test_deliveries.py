@@ -11,7 +11,7 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
 from proofsweep.domain.items import ManifestRow, item_id_of
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.reasons import Reason, about
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_files import candidates
 from proofsweep.sources.files import Files
@@ -298,17 +298,18 @@ class Failing(Files):
 
 
 def test_a_message_that_may_not_be_opened_is_a_finding_and_its_files_are_not_sent(tmp_path: Path) -> None:
-    """It may be a test. Other XML that may not be opened is no message."""
+    """It may be a test. The permission is ours to give, so no supplier is told. Other XML is no message then."""
     release(tmp_path / "1", "a.wav", is_test=True)
     release(tmp_path / "2", "b.wav")
     (tmp_path / "2" / "notes.xml").touch()
 
     for name, found in {
-        "1/1.xml": dict.fromkeys(["1/1.xml", "1/a.wav"], "unreadable_message") | {"2/b.wav": "I1"},
+        "1/1.xml": dict.fromkeys(["1/1.xml", "1/a.wav"], "closed_message") | {"2/b.wav": "I1"},
         "notes.xml": {"1/a.wav": "test_message", "2/b.wav": "I1"},
     }.items():
         error = SourceError("The file cannot be read: Permission denied.", reason=Reason.UNREADABLE_FILE)
         assert told(FolderScan(str(tmp_path), Failing(name, error))) == found
+    assert (about("closed_message").at_fault, about("closed_message").tells_supplier) == ("our side", False)
 
 
 @pytest.mark.parametrize("kind", [SourceError, ResourceShortage])
