@@ -270,7 +270,7 @@ def explain(
     standing, moved = standing_of(store, item_id, environments_of(verdicts)), moved_files(store, [item_id])
     title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
     before = [] if packet else [*lines_of(verdicts, calls, standing, moved), *title]
-    request.answer(json_of(verdicts, calls, moved) | {"support_packet": text}, [*before, *text.splitlines()])
+    request.answer(json_of(verdicts, calls, standing, moved) | {"support_packet": text}, [*before, *text.splitlines()])
     return ExitCode.ACCEPTED
 
 

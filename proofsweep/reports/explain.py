@@ -68,11 +68,21 @@ def words_of_outcome(row: Row) -> str:
 
 
 def json_of(
-    verdicts: Sequence[Row], calls: Sequence[Row], moved: Mapping[tuple[str, str, str], str]
+    verdicts: Sequence[Row],
+    calls: Sequence[Row],
+    standing: Mapping[str, Standing],
+    moved: Mapping[tuple[str, str, str], str],
 ) -> dict[str, object]:
+    """Return all that is known about an item; of the rows of an environment, only the newest one says what to do."""
+    newest: dict[str, Row] = {}
     rows: list[dict[str, object]] = []
     for row in verdicts:
-        facts = {"what_to_do": _advice_for(row), "moved_to": _place_now(row, moved)}
+        environment = str(row["environment"])
+        first = newest.setdefault(environment, row)
+        to_do = _what_to_do(row, standing.get(environment))
+        if first is not row:
+            to_do = f"nothing: the row of run {first['run_id']} counts instead of this one"
+        facts = {"what_to_do": to_do, "moved_to": _place_now(row, moved)}
         rows.append({"verdict_row": row, **facts, "exchanges": _calls_for(row, calls)})
     return {"item_id": verdicts[0]["item_id"], "runs": rows}
 

@@ -8,7 +8,7 @@ from proofsweep import __version__
 from proofsweep.domain.exchanges import CONTRACT_VERSION
 from proofsweep.domain.items import Row
 from proofsweep.queries.search import Standing, searching
-from proofsweep.reports.explain import lines_of, packet_of
+from proofsweep.reports.explain import json_of, lines_of, packet_of
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
@@ -55,6 +55,20 @@ def test_a_file_is_open_since_the_first_row_after_its_last_accepted_one() -> Non
 
     assert lines[3] == "  open since 2026-11-02 00:00 UTC, in 2 rows; accepted before"
     assert not [line for line in lines_of([accepted, rejected], [], LISTED, {}) if "open since" in line]
+
+
+def test_the_object_for_programs_says_what_to_do_now_alone() -> None:
+    """An older row asks nobody for anything; nor does the newest one of a file that was moved since."""
+    old, new = verdict_of(outcome="rejected", reason="tampered", run_id="OLD"), verdict_of(run_id="NEW")
+    moved = json_of([old], [], {"beta": Standing("moved", "b.wav")})
+
+    (now, before) = json_of([new, old], [], LISTED)["runs"]  # type: ignore[misc]  # a list of two
+
+    assert (now["what_to_do"], before["what_to_do"]) == (
+        "accept the credential",
+        "nothing: the row of run NEW counts instead of this one",
+    )
+    assert "its bytes are b.wav now" in str(moved["runs"])
 
 
 def test_each_environment_has_its_own_newest_answer() -> None:
