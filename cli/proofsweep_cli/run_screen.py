@@ -120,12 +120,13 @@ def progress_lines(progress: LegProgress) -> list[Text]:
 
 def print_forecast(out: Screen, cost: Forecast, trouble: str = "") -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
-    calls, why = f"{cost.calls:,}", "two for each file"
+    calls, why = f"{cost.calls:,}", "two for each"
     if free := (cost.calls - cost.calls_least) // CALLS_PER_ITEM:
         calls = f"{cost.calls_least:,} to {calls}"
         why += f"; {counted(free, 'file')} may need none: copies, or unchanged bytes"
-    expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
-    out.line(f"  calls: {calls} keyed ({why}), {expected}")
+    files = f"{calls} keyed for files ({why})" if cost.calls else "0 keyed for files"
+    expected = f"; about {cost.calls_expected:,} with retries" if cost.calls else ""
+    out.line(f"  calls: {files}, and {cost.calls_of_quota} that read the quota{expected}")
     out.line(f"  quota: {_quota(cost, trouble)}", style=RED if cost.rows_short else None)
     out.line(f"  end: {_end(cost)}")
     if pace := _pace(cost):

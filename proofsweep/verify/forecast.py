@@ -65,8 +65,9 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    calls: int  # keyed calls without any retry, if each row takes its own
+    calls: int  # keyed calls for files without any retry, if each row takes its own
     calls_least: int  # the same without the rows that may need none
+    calls_of_quota: int  # keyed calls that read the quota, also of a run that sends nothing
     calls_expected: int  # with as many retries as in the leg that was measured, and probes of the quota
     headroom: int | None
     reserve: int
@@ -116,11 +117,11 @@ def forecast(
     if seconds is not None and seconds_range is None:
         ends_at = now + timedelta(seconds=seconds)
     is_reset_ahead = means.reset is not None and means.reset > now
-    probes = PROBES_OF_A_LEG if eligible else 0
     return Forecast(
         calls=eligible * CALLS_PER_ITEM,
         calls_least=(eligible - may_be_free) * CALLS_PER_ITEM,
-        calls_expected=math.ceil(eligible * calls_of_row) + probes,
+        calls_of_quota=PROBES_OF_A_LEG,
+        calls_expected=math.ceil(eligible * calls_of_row) + PROBES_OF_A_LEG,
         headroom=means.headroom,
         reserve=means.bounds.reserve,
         quota_reset=means.reset if is_reset_ahead else None,

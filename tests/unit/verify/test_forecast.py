@@ -24,6 +24,8 @@ def test_without_history_no_end_is_said() -> None:
     assert (cost.calls_least, cost.calls, cost.calls_expected, cost.rows_short) == (1_940, 2_000, 2_002, 0)
     assert (cost.seconds, cost.ends_at, cost.binds, cost.measured_rows) == (None, None, None, None)
     assert cost.seconds_range == (40.0, 400.0)
+    nothing = forecast(0, 0, Means(), None, NOW)
+    assert (nothing.calls, nothing.calls_of_quota, nothing.calls_expected) == (0, 2, 2)
 
 
 @pytest.mark.parametrize(
