@@ -180,8 +180,10 @@ def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:
     rows = f"the rows of {run.selection}" if run.selection else "all rows"
     left_out = f", {run.skipped:,} left out" if run.skipped else ""
     yield f"of {run.catalog}: {rows}{left_out}"
-    if compared_with:
-        yield f"compared with {counted(len(compared_with), 'run')}, from {compared_with[0]} to {compared_with[-1]}"
+    if len(compared_with) == 1:
+        yield f"compared with the run {compared_with[0]}"
+    elif compared_with:
+        yield f"compared with {len(compared_with):,} runs, from {compared_with[0]} to {compared_with[-1]}"
     else:
         yield "compared with no run: it is the first"
 

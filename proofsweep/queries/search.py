@@ -31,8 +31,9 @@ _FILE = "coalesce(relative_path, audio)"
 _TAGS = "json_extract_string(tags, '$.*')"
 # A disk of a Mac keeps names decomposed, and people type them composed.
 _SAME_LETTERS = "lower(nfc_normalize({}))"
-# What people leave out when they type: accents, and the hyphens and blanks within an ISRC or a barcode.
-_PLAIN_LETTERS = "strip_accents(lower(nfc_normalize({})))"
+# What people leave out when they type: accents, the second of two blanks, and hyphens and blanks within an ISRC or a
+# barcode.
+_PLAIN_LETTERS = "regexp_replace(strip_accents(lower(nfc_normalize({}))), '\\s+', ' ', 'g')"
 _PLAIN_CODE = f"regexp_replace({_PLAIN_LETTERS}, '[-\\s]', '', 'g')"
 _EXACT = f"""
     $wanted IN (item_id, verify_request_id, proof_id, '{PROOF_PREFIX}' || proof_id)

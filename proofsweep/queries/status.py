@@ -260,7 +260,7 @@ def meant_run(
     whole = newest_whole(runs.plans(environment, plan.identity))
     notes: list[str] = []
     if plan.has_chosen_rows and whole is not None and whole.run_id != plan.run_id:
-        notes.append(f"the newest whole run is {whole.run_id}")
+        notes.append(f"it has chosen rows alone, and the newest of the whole catalog is {whole.run_id}")
     if catalog is None and len(catalogs) > 1:
         notes.append(f"the store has {len(catalogs)} catalogs (--catalog)")
     if not notes:

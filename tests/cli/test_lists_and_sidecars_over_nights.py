@@ -191,7 +191,7 @@ def test_diff_says_what_it_compares(proofsweep: Command, label: Label) -> None:
 
     assert f"Run {second} against" in chosen
     assert "the rows of --where" in chosen
-    assert f"compared with 1 run, from {first} to {first}" in chosen
+    assert f"compared with the run {first}" in chosen
     assert f"Run {third} against" in planned
     assert "2 of 2 rows remain (planned only)" in planned
     assert "nothing changed" not in planned

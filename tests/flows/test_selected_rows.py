@@ -65,7 +65,7 @@ def test_a_part_of_a_catalog_says_nothing_of_the_rest(
     told, note = capsys.readouterr()
     part = max(path.name for path in world.results.glob("_runs/*"))
     assert json.loads(told)["run_id"] == part
-    assert f"the newest whole run is {whole}" in note
+    assert f"the newest of the whole catalog is {whole}" in note
     assert "gone" not in told
     plan = json.loads((world.results / "_runs" / part / "plan.json").read_text())
     assert (plan["selection"], plan["skipped"], plan["unmet"]) == ("--where \"supplier = 'acme'\"", 3, 3)

@@ -68,6 +68,7 @@ def tracks(results: Results) -> Results:
         ("/c/North/03 Dämmerung.wav", "d"),
         ("dämmerung", "d"),
         ("dammerung", "d"),
+        ("north/02  dawn", "b"),
         ("- -", ""),
         ('the "sun"', "b"),
         ("dusk", "ac"),

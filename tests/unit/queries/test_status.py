@@ -153,7 +153,8 @@ def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(resu
 
     plan, note = meant(results, None, "/c/catalog.csv")
     assert plan.run_id == chosen  # what somebody has just looked for
-    assert note == f"The newest run is {chosen}, of /c/catalog.csv; the newest whole run is {last}."
+    alone = "it has chosen rows alone, and the newest of the whole catalog is"
+    assert note == f"The newest run is {chosen}, of /c/catalog.csv; {alone} {last}."
 
 
 def test_a_catalog_is_named_by_its_place_or_its_name(results: Results, tmp_path: Path) -> None:
