@@ -60,9 +60,9 @@ def test_a_file_is_open_since_the_first_row_after_its_last_accepted_one() -> Non
 def test_the_object_for_programs_says_what_to_do_now_alone() -> None:
     """An older row asks nobody for anything; nor does the newest one of a file that was moved since."""
     old, new = verdict_of(outcome="rejected", reason="tampered", run_id="OLD"), verdict_of(run_id="NEW")
-    moved = json_of([old], [], {"beta": Standing("moved", "b.wav")})
+    moved = json_of([old], [], {"beta": Standing("moved", "b.wav")}, {})
 
-    (now, before) = json_of([new, old], [], LISTED)["runs"]  # type: ignore[misc]  # a list of two
+    (now, before) = json_of([new, old], [], LISTED, {})["runs"]  # type: ignore[misc]  # a list of two
 
     assert (now["what_to_do"], before["what_to_do"]) == (
         "accept the credential",
