@@ -102,7 +102,8 @@ class Partner:
 
     def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
         """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
-        reply = self.session.ask(self.session.request(Call.USAGE, "/partner/usage", days=days))
+        request = self.session.request(Call.USAGE, "/partner/usage", days=days)
+        reply = self.session.ask(request)
         return _read(PartnerUsageResponse, reply), reply.exchange.headers
 
     def proofs(self, *, limit: int | None = None, cursor: str | None = None) -> ListProofsResponse:
@@ -111,11 +112,14 @@ class Partner:
 
     def proof(self, proof_id: str) -> GetProofResponse:
         """GET /proofs/{proofId}: the sidecar stays base64, as received."""
-        reply = self.session.ask(self.session.request(Call.PROOF, _proof_path(proof_id)))
+        request = self.session.request(Call.PROOF, _proof_path(proof_id))
+        reply = self.session.ask(request)
         members = object_of(reply.document)
+        # The contract does not name the member of the sidecar, so a setting does; without it there is none.
         name = self.service.sidecar_field
         sidecar = None if name is None else text_of(members.get(name))
-        return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
+        document = members | {"sidecar": sidecar}
+        return _read(GetProofResponse, replace(reply, document=document))
 
     def erase(self, proof_id: str) -> EraseProofResponse:
         """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
@@ -127,18 +131,23 @@ class Partner:
 
         Raises CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
         """
-        reply = self.session.ask(self.session.request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
-        members, name = object_of(reply.document), self.service.asset_field  # the contract does not name the member
-        named = members if name is None else {name: members.get(name)}
-        urls = [text for text in named.values() if isinstance(text, str) and self._may_lead_to(text)]
+        request = self.session.request(Call.ASSET, f"{_proof_path(proof_id)}/asset")
+        reply = self.session.ask(request)
+        members = object_of(reply.document)
+        # The contract does not name the member of the URL. Without the setting, the only URL of the answer is it.
+        name = self.service.asset_field
+        values, lacks = list(members.values()), "no single URL"
+        if name is not None:
+            values, lacks = [members.get(name)], "no URL under the name of service.asset_field"
+        urls = [text for text in values if isinstance(text, str) and self._may_lead_to(text)]
         if len(urls) == 1:
             return SecretStr(urls[0])
-        which = "no single URL" if name is None else "no URL under the name of service.asset_field"
-        raise _unusable(reply, f"has {which}: ask the partner for the name, and set service.asset_field.")
+        raise _unusable(reply, f"has {lacks}: ask the partner for the name, and set service.asset_field.")
 
     def download(self, url: SecretStr, into: TakeBody) -> None:
         """GET an asset's URL, without the key; each attempt gives `into` the body from its start."""
-        self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=url.get_secret_value(), into=into))
+        address = url.get_secret_value()
+        self.session.ask(Request(call=Call.DOWNLOAD, method="GET", url=address, into=into))
 
     def interpretation(self, proof_id: str) -> Interpretation:
         """GET /proofs/{proofId}/interpretation, once: the caller polls."""
@@ -169,8 +178,9 @@ class Partner:
                 raise UsageError(_NO_SIDECAR_FIELD)
             body[self.service.sidecar_field] = base64.b64encode(sidecar).decode()
         content = json.dumps(body).encode()
+        blank = self.session.request(Call.VERIFY, "/verify", "POST")
         request = replace(
-            self.session.request(Call.VERIFY, "/verify", "POST"),
+            blank,
             headers={"Content-Type": "application/json"},
             content=content,
             content_bytes=len(content),
@@ -184,16 +194,19 @@ class Partner:
             slot = UploadResponse.model_validate(document)
         except ValidationError:
             return "the answer is no slot"
-        return None if self._may_lead_to(slot.url.get_secret_value()) else "the slot's URL does not begin with https://"
+        if not self._may_lead_to(slot.url.get_secret_value()):
+            return "the slot's URL does not begin with https://"
+        return None
 
     def _may_lead_to(self, url: str) -> bool:
         """Whether a URL that the service gave may be used: plain http only if the base URL is plain http too."""
+        lower = url.lower()
         is_plain = self.base_url.lower().startswith("http:")
-        schemes = ("https://", "http://") if is_plain else ("https://",)
-        return url.lower().startswith(schemes)
+        return lower.startswith("https://") or (is_plain and lower.startswith("http://"))
 
     def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int | None) -> _Resource:
-        return _read(kind, self.session.ask(self.session.request(call, path, **params)))
+        request = self.session.request(call, path, **params)
+        return _read(kind, self.session.ask(request))
 
 
 def _flaw_of_answer(document: object) -> str | None:
@@ -205,7 +218,7 @@ def _flaw_of_answer(document: object) -> str | None:
 
 
 def _proof_path(proof_id: str) -> str:
-    """Encode the whole ID. An empty one, or dots alone, would call another endpoint, since paths are normalised."""
+    # An empty ID, or dots alone, would call another endpoint, since paths are normalised.
     if proof_id in NO_PROOF_IDS:
         raise UsageError(f"{proof_id!r} is no proof ID.")
     return f"/proofs/{quote(proof_id, safe='')}"
@@ -216,14 +229,24 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
     try:
         return kind.model_validate(reply.document)
     except ValidationError as error:
-        parts = ", ".join(sorted({str(part["loc"][0]) if part["loc"] else "the whole" for part in error.errors()}))
-        raise _unusable(reply, f"lacks a usable part ({parts}).") from None
+        parts = {_part_of(mistake["loc"]) for mistake in error.errors()}
+        names = ", ".join(sorted(parts))
+        raise _unusable(reply, f"lacks a usable part ({names}).") from None
+
+
+def _part_of(location: tuple[int | str, ...]) -> str:
+    return str(location[0]) if location else "the whole"
 
 
 def _unusable(reply: Reply, why: str) -> CallFailed:
-    call, status, request_id = reply.exchange.call, reply.exchange.status, reply.exchange.request_id
-    what = f"The answer of the call {call} {why}"
-    return CallFailed(what, stage=str(call), reason="bad_answer", status=status, request_id=request_id)
+    exchange = reply.exchange
+    return CallFailed(
+        f"The answer of the call {exchange.call} {why}",
+        stage=str(exchange.call),
+        reason="bad_answer",
+        status=exchange.status,
+        request_id=exchange.request_id,
+    )
 
 
 def slot_request(slot: UploadResponse, audio: Iterable[bytes], size_bytes: int) -> Request:
@@ -233,22 +256,25 @@ def slot_request(slot: UploadResponse, audio: Iterable[bytes], size_bytes: int) 
     """
     boundary = secrets.token_hex(16)
     part = f"--{boundary}\r\nContent-Disposition: form-data; name="
-    fields = [f'{part}"{name.translate(_ESCAPES)}"\r\n\r\n{value}\r\n' for name, value in slot.fields.items()]
-    file = f'{part}"file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream\r\n\r\n'
-    head = ("".join(fields) + file).encode("utf-8", "replace")
+    form = ""
+    for name, value in slot.fields.items():
+        form += f'{part}"{name.translate(_ESCAPES)}"\r\n\r\n{value}\r\n'
+    form += f'{part}"file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+    head = form.encode("utf-8", "replace")
     tail = f"\r\n--{boundary}--\r\n".encode()
+    content_bytes = len(head) + size_bytes + len(tail)
     return Request(
         call=Call.SLOT,
         method="POST",
         url=slot.url.get_secret_value(),
         headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
         content=_in_packets(head, chain(audio, (tail,))),
-        content_bytes=len(head) + size_bytes + len(tail),
+        content_bytes=content_bytes,
     )
 
 
 def _in_packets(held: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Send a small file, which mostly waits for the network, in one packet."""
+    # A small file mostly waits for the network, so it goes with the form's head and tail in one packet.
     for piece in pieces:
         if len(held) + len(piece) < _PACKET_BYTES:
             held += piece

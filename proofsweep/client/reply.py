@@ -11,17 +11,36 @@ from pydantic.alias_generators import to_camel
 
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.threads import Event, monotonic
-from proofsweep.domain import models
 from proofsweep.domain.errors import SHORTAGES, SourceError
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
-from proofsweep.domain.models import Resource, json_of, object_of, short_text_of
+from proofsweep.domain.models import (
+    ApiError,
+    EraseProofResponse,
+    HealthResponse,
+    ListProofsResponse,
+    PartnerKeysResponse,
+    PartnerUsageResponse,
+    Resource,
+    RotatedKeyResponse,
+    UploadResponse,
+    VerifyResponse,
+    json_of,
+    object_of,
+    short_text_of,
+)
 from proofsweep.domain.text import printable
 
 TakeBody = Callable[[Iterable[bytes]], None]
 """Takes a body; it need not read it to its end, and bounds it itself."""
 _MOST_NAMES = 20
 _MOST_LETTERS = 60
+_STORAGE_CALLS = frozenset({Call.SLOT, Call.DOWNLOAD})
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
+_MOST_ID_LETTERS = 200
+
+
+def _no_json(document: object) -> str | None:
+    return "the answer is no JSON" if document is None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +54,7 @@ class Request:
     content_bytes: int = 0  # the exact length of the content, for Content-Length
     into: TakeBody | None = None  # takes the body of a success; None keeps it in memory
     # says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
-    flaw: Callable[[object], str | None] = lambda document: "the answer is no JSON" if document is None else None
+    flaw: Callable[[object], str | None] = _no_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +75,30 @@ class Sending(httpx.SyncByteStream):
         self.bytes_sent: int | None = None  # None: not even the head was sent, so nothing can have been charged
 
     def __iter__(self) -> Iterator[bytes]:
-        self.bytes_sent, content = 0, self._request.content
+        self.bytes_sent = 0
         self._begun.set()
-        for piece in (content,) if isinstance(content, bytes) else content:
+        pieces = self._request.content
+        if isinstance(pieces, bytes):
+            pieces = (pieces,)
+        for piece in pieces:
             yield piece
             self.bytes_sent += len(piece)
 
     def answered(self, answer: httpx.Response, content: bytes) -> Reply:
         """Read an answer that came whole; JSON that the request cannot use is a failure."""
-        call, body_sha256 = self._request.call, hashlib.sha256(content).hexdigest()
-        if not call.is_keyed and call is not Call.HEALTH:
+        call = self._request.call
+        body_sha256 = hashlib.sha256(content).hexdigest()
+        if call in _STORAGE_CALLS:
             return Reply(self._exchange(answer), None, body_sha256)
-        document, is_success = json_of(content), answer.is_success
-        flaw = self._request.flaw(document) if is_success else None
-        exchange = replace(
-            self._exchange(answer, Failure.BAD_ANSWER if flaw else None, flaw),
-            error_code=None if is_success else short_text_of(object_of(document).get("code")),
-            unnamed=unnamed_in(call, document, is_success=is_success),
-        )
+        document = json_of(content)
+        unnamed = unnamed_in(call, document, is_success=answer.is_success)
+        if answer.is_success:
+            flaw = self._request.flaw(document)
+            failure = Failure.BAD_ANSWER if flaw else None
+            exchange = replace(self._exchange(answer, failure, flaw), unnamed=unnamed)
+        else:
+            error_code = short_text_of(object_of(document).get("code"))
+            exchange = replace(self._exchange(answer), error_code=error_code, unnamed=unnamed)
         return Reply(exchange, document, body_sha256)
 
     def broken(self, answer: httpx.Response | None, error: Exception) -> Reply:
@@ -84,9 +109,11 @@ class Sending(httpx.SyncByteStream):
         is_cut = isinstance(error, httpx.NetworkError) or "peer closed connection" in str(error)
         if answer is not None and not is_cut:
             return Reply(self._exchange(answer, Failure.BAD_ANSWER))
-        is_shortage = any(isinstance(each, OSError) and each.errno in SHORTAGES for each in _chain(error))
         exchange = self._exchange(answer, Failure.CONNECTION, cause_of(error))
-        return Reply(replace(exchange, is_shortage=is_shortage and self.bytes_sent is None))
+        # Too few files or ports on this machine say nothing about the item, so its row must not fail by them.
+        if self.bytes_sent is None and _is_shortage(error):
+            exchange = replace(exchange, is_shortage=True)
+        return Reply(exchange)
 
     def abandoned(self, error: SourceError) -> Reply:
         """Return an exchange that this machine has ended: it shows nothing of the wire, nor of the service."""
@@ -95,52 +122,81 @@ class Sending(httpx.SyncByteStream):
     def _exchange(
         self, answer: httpx.Response | None, failure: Failure | None = None, because: str | None = None
     ) -> Exchange:
-        received, ended = {} if answer is None else dict(answer.headers.items()), monotonic()
+        ended = monotonic()
+        status, received = None, dict[str, str]()
+        if answer is not None:
+            status, received = answer.status_code, dict(answer.headers.items())
         headers = AnswerHeaders.read(received, now=self._clock())
-        is_of_service = self._request.call not in {Call.SLOT, Call.DOWNLOAD}  # a storage has a clock of its own
-        if is_of_service and answer is not None and answer.is_success and headers.partner_date is not None:
+        storage_id = None
+        if self._request.call in _STORAGE_CALLS:
+            storage_id = _storage_id(received)
+        elif answer is not None and answer.is_success and headers.partner_date is not None:
+            # Only the service tells the time: a storage has a clock of its own.
             self._clock.note(headers.partner_date, self._began, ended)
-        names = _STORAGE_ID_HEADERS if self._request.call in {Call.SLOT, Call.DOWNLOAD} else ()
+        started_at = self._clock.at(self._began)
         return Exchange(
             call=self._request.call,
             attempt=self._attempt,
-            started_at=self._clock.at(self._began),
+            started_at=started_at,
             elapsed_ms=(ended - self._began) * 1000,
             headers=headers,
-            status=None if answer is None else answer.status_code,
+            status=status,
             failure=failure,
             because=because,
             request_id=headers.request_id,
-            storage_id=next((received[name][:200] for name in names if received.get(name)), None),
+            storage_id=storage_id,
             bytes_sent=self.bytes_sent,
         )
 
 
+def _storage_id(received: Mapping[str, str]) -> str | None:
+    for name in _STORAGE_ID_HEADERS:
+        if received.get(name):
+            return received[name][:_MOST_ID_LETTERS]
+    return None
+
+
 _RESOURCES: Mapping[Call, type[Resource]] = {
-    Call.HEALTH: models.HealthResponse,
-    Call.KEYS: models.PartnerKeysResponse,
-    Call.ROTATE: models.RotatedKeyResponse,
-    Call.USAGE: models.PartnerUsageResponse,
-    Call.PROOFS: models.ListProofsResponse,
-    Call.ERASE: models.EraseProofResponse,
-    Call.UPLOADS: models.UploadResponse,
-    Call.VERIFY: models.VerifyResponse,
+    Call.HEALTH: HealthResponse,
+    Call.KEYS: PartnerKeysResponse,
+    Call.ROTATE: RotatedKeyResponse,
+    Call.USAGE: PartnerUsageResponse,
+    Call.PROOFS: ListProofsResponse,
+    Call.ERASE: EraseProofResponse,
+    Call.UPLOADS: UploadResponse,
+    Call.VERIFY: VerifyResponse,
 }
 """The answers whose members the contract shows whole. Of the others it says that further members are not shown."""
 
 
 def unnamed_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ...]:
     """Return the names of the members that the contract does not name, sorted; of many, and of long ones, a part."""
-    kind = _RESOURCES.get(call) if is_success else models.ApiError
+    kind = _RESOURCES.get(call) if is_success else ApiError
     if kind is None:
         return ()
-    names = object_of(document).keys() - set(map(to_camel, kind.model_fields))
-    return tuple(sorted(printable(name[:_MOST_LETTERS])[:_MOST_LETTERS] for name in names)[:_MOST_NAMES])
+    members = object_of(document)
+    unnamed = members.keys() - set(map(to_camel, kind.model_fields))
+    names = sorted(_shortened(name) for name in unnamed)
+    return tuple(names[:_MOST_NAMES])
+
+
+def _shortened(name: str) -> str:
+    # Cut twice: before, so that a name of megabytes costs nothing, and after, because an escape has more letters.
+    return printable(name[:_MOST_LETTERS])[:_MOST_LETTERS]
 
 
 def cause_of(error: BaseException) -> str | None:
     """Return in a clause why a connection failed, by the system's errors behind it; None if none of them tells."""
-    return next((clause for each in reversed([*_chain(error)]) if (clause := _clause(each))), None)
+    # The deepest error is the system's own, and the most exact one: each library above wraps it.
+    for cause in reversed([*_chain(error)]):
+        clause = _clause(cause)
+        if clause:
+            return clause
+    return None
+
+
+def _is_shortage(error: BaseException) -> bool:
+    return any(isinstance(cause, OSError) and cause.errno in SHORTAGES for cause in _chain(error))
 
 
 def _clause(error: BaseException) -> str | None:
@@ -154,7 +210,8 @@ def _clause(error: BaseException) -> str | None:
             why = getattr(error, "verify_message", "no reason given")
             clause = f"TLS: the host's certificate is not trusted ({why})"
         case ssl.SSLError():
-            clause = f"TLS failed ({getattr(error, 'reason', None) or 'no reason given'}): is this an https address?"
+            why = getattr(error, "reason", None) or "no reason given"
+            clause = f"TLS failed ({why}): is this an https address?"
         case ConnectionRefusedError():
             clause = "the connection was refused: nothing listens at this address and port"
         case ConnectionResetError() | BrokenPipeError():
