@@ -56,7 +56,10 @@ class ConcurrencyLimit:
 
     def allowed(self, now: float) -> float:
         """Return the most calls in flight: every few minutes one more than the limit, to test it."""
-        return self.most + (self.most < math.inf and now - self._refused_at > _PROBE_AFTER_SECONDS)
+        is_limited = self.most < math.inf
+        if is_limited and now - self._refused_at > _PROBE_AFTER_SECONDS:
+            return self.most + 1
+        return self.most
 
     def was_admitted(self, in_flight: int) -> None:
         self._admitted[in_flight] += 1
@@ -66,13 +69,10 @@ class ConcurrencyLimit:
 
     def was_refused(self, in_flight: int, now: float) -> bool:
         """Take note of a 429; say whether a limit explains it, so that the rate stays as it is."""
-        is_first, self._refused_at = now - self._refused_at > _BURST_SECONDS, now
+        is_first = now - self._refused_at > _BURST_SECONDS
+        self._refused_at = now
         if is_first:
-            # Calls that leave together do not arrive in order, so their numbers show nothing.
-            is_evidence = self.most < math.inf or self._admitted_since >= max(1, in_flight - 1)
-            self._bursts += is_evidence
-            self._counted_from = in_flight if is_evidence and self._bursts > 1 else math.inf
-            self._admitted_since = 0
+            self._begin_burst(in_flight)
         if in_flight > self.most:
             self._admitted[in_flight] = 0
             return True
@@ -88,14 +88,27 @@ class ConcurrencyLimit:
             return True
         return False
 
-    def _is_sharp(self, lowest: int) -> bool:
-        """Whether calls are refused from a number on.
+    def _begin_burst(self, in_flight: int) -> None:
+        # Calls that leave together do not arrive in order, so their numbers show nothing.
+        calls_of_a_group = max(1, in_flight - 1)
+        is_evidence = self.most < math.inf or self._admitted_since >= calls_of_a_group
+        self._bursts += is_evidence
+        self._counted_from = math.inf
+        if is_evidence and self._bursts > 1:
+            self._counted_from = in_flight
+        self._admitted_since = 0
 
-        Fewer bursts show it if none has gone through there, or if the number is small: then it recurs only by a limit.
-        """
-        through = sum(count for number, count in self._admitted.items() if number >= lowest)
-        enough = _LEAST_BURSTS if through and lowest > _FEW else _LEAST_BURSTS - 1
-        return self._bursts > enough and sum(self._refused.values()) > _REFUSED_SHARE * through
+    def _is_sharp(self, lowest: int) -> bool:
+        """Whether calls are refused from a number on."""
+        admitted = 0.0
+        for number, count in self._admitted.items():
+            if number >= lowest:
+                admitted += count
+        # Fewer bursts show it if none has gone through there, or if the number is small: then it recurs only by a
+        # limit.
+        enough_bursts = _LEAST_BURSTS if admitted and lowest > _FEW else _LEAST_BURSTS - 1
+        refused = sum(self._refused.values())
+        return self._bursts > enough_bursts and refused > _REFUSED_SHARE * admitted
 
     def _fade(self) -> None:
         for number in self._admitted:
@@ -168,9 +181,12 @@ class CallQueue:
     def head(self, now: float) -> Ticket | None:
         if self.in_flight >= self.limit.allowed(now):
             return None
-        if now > self._left_at + _LONGEST_STALL_SECONDS:  # calls that hang for longer hold back no others
-            self._usual_silence, self._unanswered = max(self._usual_silence, self._unanswered), 0
-        if self._unanswered > self._usual_silence + _UNUSUAL_CALLS:  # it stalls: more would arrive in a clump
+        # The way to the service stalls: more calls would arrive in a clump. Those that hang for longer hold back no
+        # others.
+        if now > self._left_at + _LONGEST_STALL_SECONDS:
+            self._usual_silence = max(self._usual_silence, self._unanswered)
+            self._unanswered = 0
+        if self._unanswered > self._usual_silence + _UNUSUAL_CALLS:
             return None
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.PROBE):
@@ -183,9 +199,11 @@ class CallQueue:
         return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
-        ticket, is_due = self.head(now), now >= self.pacer.next_at
-        if ticket is None or not is_due:
-            self._waits = self._waits or ticket is not None
+        ticket = self.head(now)
+        if ticket is None:
+            return None
+        if now < self.pacer.next_at:
+            self._waits = True
             return None
         ticket.sent = self.pacer.send(now)  # first: if this fails, the call still waits
         self._sent += 1
@@ -193,15 +211,10 @@ class CallQueue:
         self._waits = False
         self._queues[ticket.priority].popleft()
         self.in_flight += 1
-        self._unanswered, self._left_at = self._unanswered + 1, now
+        self._unanswered += 1
+        self._left_at = now
         ticket.in_flight = self.in_flight
-        if ticket.is_for_slot:
-            self._slots[ticket.holder] = now
-            self._uploading.add(ticket.holder)
-        elif ticket.holder in self._slots:
-            age_seconds = min(_OLDEST_SLOT_SECONDS, now - self._slots.pop(ticket.holder))
-            self._uploading.discard(ticket.holder)
-            self._slot_seconds += _SLOT_AGE_WEIGHT * (age_seconds - self._slot_seconds)
+        self._count_slot(ticket, now)
         return ticket
 
     def was_answered(self, ticket: Ticket) -> None:
@@ -217,7 +230,8 @@ class CallQueue:
             self.pacer.pause(now, pause_seconds)
 
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
-        self.drop(ticket.holder if ticket.is_for_slot else None, ticket)
+        slot_holder = ticket.holder if ticket.is_for_slot else None
+        self.drop(slot_holder, ticket)
         self.told_until = max(self.told_until, now + pause_seconds)
         self.refused += 1
         was_unlimited = self.limit.most == math.inf
@@ -241,7 +255,9 @@ class CallQueue:
 
     def report(self) -> RateReport:
         """Return what other processes should know, and count anew."""
-        is_hungry = self._waits if not self._sent else 2 * self._held_back >= self._sent
+        is_hungry = self._waits
+        if self._sent:
+            is_hungry = 2 * self._held_back >= self._sent
         self._sent = self._held_back = 0
         return RateReport(learned_rate=self.pacer.learned_rate, is_hungry=is_hungry)
 
@@ -256,13 +272,27 @@ class CallQueue:
             return
         self.in_flight -= 1
         ticket.is_over = True
-        if self._unanswered:
-            self._usual_silence *= _SILENCE_GROWTH if self._unanswered > self._usual_silence else _SILENCE_SHRINKING
+        if self._unanswered > self._usual_silence:
+            self._usual_silence *= _SILENCE_GROWTH
+        elif self._unanswered:
+            self._usual_silence *= _SILENCE_SHRINKING
         self._unanswered = 0
 
+    def _count_slot(self, ticket: Ticket, now: float) -> None:
+        if ticket.is_for_slot:
+            self._slots[ticket.holder] = now
+            self._uploading.add(ticket.holder)
+        elif ticket.holder in self._slots:
+            requested_at = self._slots.pop(ticket.holder)
+            age_seconds = min(_OLDEST_SLOT_SECONDS, now - requested_at)
+            self._uploading.discard(ticket.holder)
+            self._slot_seconds += _SLOT_AGE_WEIGHT * (age_seconds - self._slot_seconds)
+
     def _slots_are_enough(self, now: float) -> bool:
-        oldest, uploads = next(iter(self._slots), None), self.most_uploads
-        if oldest is not None and now - self._slots[oldest] > _OLD_SLOT_SECONDS:  # they share a slow link
-            uploads /= 2
-        enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
-        return len(self._slots) >= enough or len(self._uploading) >= uploads
+        most_uploads = self.most_uploads
+        # The first is the oldest. Uploads that take so long share a slow link, and more would only slow it down.
+        requested_at = next(iter(self._slots.values()), now)
+        if now - requested_at > _OLD_SLOT_SECONDS:
+            most_uploads /= 2
+        usable_slots = _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
+        return len(self._slots) >= _SPARE_SLOTS + usable_slots or len(self._uploading) >= most_uploads

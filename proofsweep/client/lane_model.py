@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import mul
 
 _LEAST_RATE = 0.01  # the lowest rate learned, in calls per second
 _INSTANT_SECONDS = 0.01  # the shortest stretch, so that calls at one instant have a finite rate
@@ -48,20 +49,25 @@ class Cycle:
 
         By bisection: a cycle of many hints has hundreds of marks, and each 429 asks for many sizes.
         """
-        stretches = [
-            (max(_INSTANT_SECONDS, seconds - at), calls - before)
-            for (at, before), (seconds, calls) in pairwise(self.marks)
-        ]
-        low, high = _LEAST_RATE, _LEAST_RATE + 2 * max(calls / seconds for seconds, calls in stretches)
+        stretches = list[tuple[float, int]]()
+        for (begins, calls_before), (ends, calls) in pairwise(self.marks):
+            seconds = max(_INSTANT_SECONDS, ends - begins)
+            stretches.append((seconds, calls - calls_before))
+        highest_pace = max(calls / seconds for seconds, calls in stretches)
+        low, high = _LEAST_RATE, _LEAST_RATE + 2 * highest_pace
         while high > 1.0001 * low:
             middle = math.sqrt(low * high)
-            low, high = (low, middle) if self._is_enough(middle, burst, stretches) else (middle, high)
+            if self._is_enough(middle, burst, stretches):
+                high = middle
+            else:
+                low = middle
         return high
 
     def _is_enough(self, rate: float, burst: float, stretches: Sequence[tuple[float, int]]) -> bool:
         level = burst if self.begins_full else 0.0
         for seconds, calls in stretches:
             level = min(burst, level + rate * seconds - calls)
+            # A bucket is never full right after a call, which took a token of it.
             if calls:
                 level = min(level, burst - 1)
                 if level < 0:
@@ -73,26 +79,30 @@ def joined(cycles: Iterable[Cycle]) -> Cycle:
     first, *others = cycles
     marks = [*first.marks]
     for cycle in others:
-        at, before = marks[-1]
-        marks += [(at + seconds, before + calls) for seconds, calls in cycle.marks[1:]]
+        seconds_before, calls_before = marks[-1]
+        for seconds, calls in cycle.marks[1:]:
+            marks.append((seconds_before + seconds, calls_before + calls))
     return Cycle(marks, first.begins_full)
 
 
 def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float) -> tuple[float, float]:
     """Return rate and size of the bucket that explains the cycles; it is no smaller than the least.
 
-    For each size every cycle gives a rate; the size is right at which these rates agree. Cycles of one kind agree at
-    any size; then the likely size is taken.
+    For each size every cycle gives a rate; the size is right at which these rates agree.
     """
-    found = []
+    candidates = list[tuple[float, float, float]]()
+    weights = [cycle.uncertainty**-2 for cycle in cycles]
     for step in range(-7, 8):
         burst = max(1.0, least_burst, likely_burst * 1.25**step)
-        rates = [(math.log(cycle.rate(burst)), cycle.uncertainty**-2) for cycle in cycles]
-        mean = sum(rate * weight for rate, weight in rates) / sum(weight for _, weight in rates)
-        disagreement = sum(weight * (rate - mean) ** 2 for rate, weight in rates)
-        unlikely = math.log(burst / max(1.0, likely_burst)) ** 2
-        found.append((disagreement + unlikely / 2, math.exp(mean), burst))
-    return min(found)[1:]
+        log_rates = [math.log(cycle.rate(burst)) for cycle in cycles]
+        mean = sum(map(mul, log_rates, weights)) / sum(weights)
+        squares = [(log_rate - mean) ** 2 for log_rate in log_rates]
+        disagreement = sum(map(mul, weights, squares))
+        # Cycles of one kind agree at any size, and this alone decides then.
+        unlikeliness = math.log(burst / max(1.0, likely_burst)) ** 2
+        candidates.append((disagreement + unlikeliness / 2, math.exp(mean), burst))
+    _, rate, burst = min(candidates)
+    return rate, burst
 
 
 _FEWEST_AGREEING = 3  # 429s that can agree
@@ -106,22 +116,28 @@ def agreeing(cycles: Sequence[Cycle], usual_calls: float) -> Sequence[Cycle]:
 
     By chance, numbers of calls spread as far as their mean. An empty bucket gives nearly the same number each time.
     """
-    usual = usual_calls if usual_calls >= _RARE_CALLS else min(_CHANCE_CALLS, usual_calls)
+    usual = usual_calls
+    if usual < _RARE_CALLS:
+        usual = min(_CHANCE_CALLS, usual)
     for number in range(_FEWEST_AGREEING, len(cycles) + 1):
-        calls = [cycle.calls for cycle in cycles[-number:]]
+        last_cycles = cycles[-number:]
+        calls = [cycle.calls for cycle in last_cycles]
         width = _CALLS_DIFFER + _CALLS_DIFFER_SHARE * sum(calls) / number
         if max(calls) - min(calls) > width:
             break
-        if any(calls) and (width / usual) ** (number - 1) * math.exp(-sum(calls) / usual) < _PROOF_OF_CYCLES:
-            return cycles[-number:]
+        chance_of_closeness = (width / usual) ** (number - 1)
+        chance_of_calls = math.exp(-sum(calls) / usual)
+        if any(calls) and chance_of_closeness * chance_of_calls < _PROOF_OF_CYCLES:
+            return last_cycles
     return ()
 
 
 _STEP = 0.03  # how much one 429 lowers the pace, as its logarithm
 _ACCEPTED, _ACCEPTED_BY_CHANCE = 1 / 80, 0.055  # the share of 429s that lowers no pace
 _FREE = 6 * _STEP  # so many 429s without effect on the pace at first, and again after as many calls
-_SHORT_CALLS = 8  # two cycles of so few calls together lower the pace more, and so does none after a pause at first:
-_CALM_CALLS = 40  # until so many calls went through in a row, others took the token that the service has announced
+_SHORT_CALLS = 8  # two cycles of so few calls together lower the pace more, and so does none after a pause at first
+# Until so many calls went through in a row, others took the token that the service has announced.
+_CALM_CALLS = 40
 _SHARED = 0.1  # from here on other users of the lane are assumed
 
 
@@ -143,12 +159,16 @@ class Contention:
         return self.balance > _SHARED and not self.is_chance
 
     def sent(self) -> None:
-        self.balance = max(-_FREE, self.balance - _STEP * (_ACCEPTED_BY_CHANCE if self.is_chance else _ACCEPTED))
+        accepted = _ACCEPTED_BY_CHANCE if self.is_chance else _ACCEPTED
+        self.balance = max(-_FREE, self.balance - _STEP * accepted)
 
     def refused(self, calls: float) -> None:
-        shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
         self._is_new = self._is_new and calls < _CALM_CALLS
-        steps = 1.0 if self.is_chance else 1.0 + 6 * shortness + 3 * (self._is_new and not calls)
+        steps = 1.0
+        if not self.is_chance:
+            shortness = max(0.0, 1.0 - (calls + self._calls_before) / _SHORT_CALLS)
+            steps += 6 * shortness
+            steps += 3 * (self._is_new and not calls)
         self._calls_before = calls
         self.balance = min(1.0, self.balance + steps * _STEP)
 
@@ -169,9 +189,9 @@ class ChanceTest:
 
     _evidence: float = 0.0
     _resting: int = 0
-    _place: int = 0  # of the next call in its group
+    _position: int = 0  # of the next call in its group
     _sent: deque[float] = field(default_factory=lambda: deque(maxlen=64))
-    _next_ones: list[float] = field(default_factory=list)
+    _next_calls: list[float] = field(default_factory=list)  # of the group of the last refused call, when they were sent
 
     @property
     def has_begun(self) -> bool:
@@ -187,25 +207,34 @@ class ChanceTest:
             return usual
         size = max(2, min(4, int(1.0 / usual)))
         self._sent.append(now)
-        self._place = (self._place + 1) % size
-        return _GAP_SECONDS if self._place else max(0.0, size * usual - (size - 1) * _GAP_SECONDS)
+        self._position = (self._position + 1) % size
+        if self._position:
+            return _GAP_SECONDS
+        # After a group, the rest of the time that its calls have at the usual pace.
+        return max(0.0, size * usual - (size - 1) * _GAP_SECONDS)
 
     def refused(self, sent_at: float) -> None:
         self._weigh(is_through=True)
-        self._next_ones = [each for each in self._sent if sent_at < each < sent_at + _GROUP_SECONDS][:3]
+        group_ends = sent_at + _GROUP_SECONDS
+        next_calls = [at for at in self._sent if sent_at < at < group_ends]
+        self._next_calls = next_calls[:3]
         self._resting -= 1
 
     def refused_too(self, sent_at: float) -> None:
-        if sent_at in self._next_ones:
+        if sent_at in self._next_calls:
             self._weigh(is_through=False)
 
     def reject(self) -> None:
         self._evidence, self._resting = 0.0, _REST
 
     def _weigh(self, *, is_through: bool) -> None:
-        number, self._next_ones = len(self._next_ones), []
+        number = len(self._next_calls)
+        self._next_calls = []
         if number:
-            chance, shared = _THROUGH_BY_CHANCE**number, _THROUGH_IF_SHARED**number
-            self._evidence += math.log(chance / shared if is_through else (1 - chance) / (1 - shared))
+            # How likely all of them go through by either explanation, or not all.
+            by_chance, if_shared = _THROUGH_BY_CHANCE**number, _THROUGH_IF_SHARED**number
+            if not is_through:
+                by_chance, if_shared = 1 - by_chance, 1 - if_shared
+            self._evidence += math.log(by_chance / if_shared)
         if self._evidence < _DISPROOF:
             self.reject()

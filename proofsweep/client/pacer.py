@@ -19,6 +19,7 @@ from proofsweep.client.lane_model import ChanceTest, Contention, Cycle, Sent, ag
 FIRST_RATE = 6.0  # where a search begins, in calls per second
 _REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with
 _DOUBLING_SECONDS = 1.5  # how fast the pace may double
+_MOST_DOUBLINGS = 30.0  # more would overflow
 _SLACK_SECONDS = 0.02  # how late a call may go and still count as sent at the pace
 _BURST_SHARE, _CATCH_UP_SHARE = 0.2, 0.1  # how far above the rate the pace is while credit is spent, and later at most
 _DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
@@ -44,11 +45,15 @@ class Pacer:
         # Calls per second that the lane lets through, by this run or an earlier one; None until a 429.
         self.learned_rate = known_rate
         # Calls per second that may go now.
-        self.pace = first_rate if known_rate is None else max(1.0, _REMEMBERED_SHARE * known_rate)
-        self.rate, self.burst = self.pace, max(1.0, self.pace)  # of the bucket that explains the 429s best
+        self.pace, self._search_after = first_rate, 0.0
+        if known_rate is not None:
+            self.pace = max(1.0, _REMEMBERED_SHARE * known_rate)
+            self._search_after = _FIRST_QUIET_SECONDS
+        self._is_searching = True
+        # Of the bucket that explains the 429s best.
+        self.rate, self.burst = self.pace, max(1.0, self.pace)
         self.is_shared = False  # other processes are known to use the lane: each 429 is due
         self.opens_at = self._next_at = self._stopped_at = -math.inf
-        self._is_searching, self._search_after = True, 0.0 if known_rate is None else _FIRST_QUIET_SECONDS
         self._contention, self._chance_test = Contention(), ChanceTest()
         self._known: deque[Cycle] = deque(maxlen=5)  # what the fit remembers
         self._since: deque[Cycle] = deque(maxlen=64)  # since something was last learned
@@ -70,7 +75,8 @@ class Pacer:
 
     def send(self, now: float) -> Sent:
         last = self._last or Sent(now, 0)
-        passed, is_at_pace = now - last.at, now - self.next_at < _SLACK_SECONDS
+        passed = now - last.at
+        is_at_pace = now - self.next_at < _SLACK_SECONDS
         self._level = min(self.burst, self._level + self.rate * passed) - 1.0
         self._contention.sent()
         self._calm_calls += not self._doublings
@@ -98,7 +104,9 @@ class Pacer:
         self._note_shut(cycle, pause_seconds)
         self._note_chance(sent)
         self._since.append(cycle)
-        is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
+        # A long pause paces by itself: one call after it shows nothing.
+        shows_rate = cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS
+        is_learned = shows_rate and self._is_learned(cycle, pause_seconds)
         if not self._doublings:
             self._usual_calls += 0.2 * (self._calm_calls - self._usual_calls)
             self._calm_calls = 0
@@ -116,7 +124,8 @@ class Pacer:
         change = rate / self.rate
         self.burst = max(1.0, min(rate, self.burst * change))
         self.learned_rate = self.pace = self.rate = rate
-        self._calm_cycles, self._widest, self._log_excess, self._is_searching = 3, 0.0, 0.0, False
+        self._is_searching, self._calm_cycles = False, 3
+        self._widest = self._log_excess = 0.0
         self._known.clear()
         if abs(math.log(change)) > _MUCH:
             self._since.clear()
@@ -133,7 +142,8 @@ class Pacer:
         self._begin()
 
     def _restart(self, refused: Sent) -> None:
-        self._last, self._marks, self._marked_pace = Sent(refused.at, 0), [], 0.0
+        self._last = Sent(refused.at, 0)
+        self._marks, self._marked_pace = [], 0.0
 
     def _begin(self) -> None:
         self._held_seconds = self._level = self._doublings = 0.0
@@ -146,26 +156,36 @@ class Pacer:
         elif abs(self.pace / self._marked_pace - 1.0) > _PACE_STEP:
             self._marks.append(last)
             self._marked_pace = self.pace
+        # A cycle without end must not grow without end: every second mark goes, and the first two stay.
         if len(self._marks) > _MOST_MARKS:
             self._marks[2:] = self._marks[2::2]
 
     def _cycle_until(self, refused: Sent) -> Cycle:
         marks = [mark for mark in self._marks if mark.number < refused.number]
         marks.append(Sent(refused.at, refused.number - 1))
-        return Cycle([(mark.at - marks[0].at, mark.number) for mark in marks], self._stopped_at == -math.inf)
+        began_at = marks[0].at
+        points = [(mark.at - began_at, mark.number) for mark in marks]
+        return Cycle(points, begins_full=self._stopped_at == -math.inf)
 
     def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
         """Begin again slowly when nothing goes through: such a lane is neither narrow nor contended for."""
-        is_shut = cycle.calls <= (pause_seconds > _SHUT_SECONDS)
-        self._times_shut = self._times_shut + 1 if is_shut else 0
+        is_long_pause = pause_seconds > _SHUT_SECONDS
+        # After a long pause one call shows nothing either.
+        is_shut = cycle.calls <= is_long_pause
+        if is_shut:
+            self._times_shut += 1
+        else:
+            self._times_shut = 0
         if self._times_shut > 1 or (is_shut and self._is_searching):
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
-        is_counted = self._times_shut <= (3 if self._is_searching else 1)
-        if is_counted and pause_seconds <= _SHUT_SECONDS and not self.is_shared:
+        most_counted = 3 if self._is_searching else 1
+        if self._times_shut <= most_counted and not is_long_pause and not self.is_shared:
+            # While the pace grows, a 429 was to be expected: it is no short cycle.
             self._contention.refused(math.inf if self._doublings else cycle.calls)
 
     def _note_chance(self, refused: Sent) -> None:
-        was_chance, test, contention = self._contention.is_chance, self._chance_test, self._contention
+        test, contention = self._chance_test, self._contention
+        was_chance = contention.is_chance
         test.refused(refused.at)
         if was_chance and contention.margin > _GIVEN_UP_MARGIN:
             test.reject()
@@ -198,12 +218,17 @@ class Pacer:
         elif not self._is_searching and (alike := agreeing([*self._since], self._usual)):
             self._learn(joined(alike), is_narrower=True)
         else:
-            if self._is_frequent and cycle.calls >= max(_MEANINGFUL_CALLS, 0.5 * self._usual):
-                self.rate = max(self.rate, cycle.rate(self.burst))
+            self._grow_by(cycle)
             return False
         self._since.clear()
         self.pace = self.rate
         return True
+
+    def _grow_by(self, cycle: Cycle) -> None:
+        # Where 429s are frequent at any pace, only growth that goes through proves a rate.
+        fewest_calls = max(_MEANINGFUL_CALLS, 0.5 * self._usual)
+        if self._is_frequent and cycle.calls >= fewest_calls:
+            self.rate = max(self.rate, cycle.rate(self.burst))
 
     def _is_due(self, cycle: Cycle) -> bool:
         """Whether a 429 was to be expected: as others take a part of the tokens, so few calls show nothing."""
@@ -213,7 +238,8 @@ class Pacer:
 
     def _search(self, cycle: Cycle, pause_seconds: float) -> None:
         if self._held_seconds < max(1.0, cycle.seconds / 2):  # a burst shows the bucket's size, and little of its rate
-            self.rate, self.burst = cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls)
+            self.rate = cycle.calls / (cycle.seconds + pause_seconds)
+            self.burst = float(cycle.calls)
             self._search_after = 0.0
         else:
             self._learn(cycle, is_narrower=False)
@@ -221,22 +247,31 @@ class Pacer:
 
     def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
         """Find the bucket that explains the last cycles; `is_narrower` if several 429s agree that it gives less."""
-        rate, burst, quiet, is_first = self.rate, self.burst, self._quiet_seconds(), self._is_searching
+        rate, burst = self.rate, self.burst
+        quiet, is_first = self._quiet_seconds(), self._is_searching
+        # Where the lane gives more or less than before, the older cycles show another bucket.
         is_wider = cycle.rate(burst) / rate > 1.15 + 2 * cycle.uncertainty
         if is_narrower or is_wider:
             self._known.clear()
         self._known.append(cycle)
-        likely = self._likely_burst(cycle, quiet, is_wider=is_wider)
-        self.rate, self.burst = fit(self._known, likely, 1.0 if is_first else 0.6 * burst)
+        likely_burst = self._likely_burst(cycle, quiet, is_wider=is_wider)
+        least_burst = 1.0 if is_first else 0.6 * burst
+        self.rate, self.burst = fit(self._known, likely_burst, least_burst)
         if not (is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS):
             self.rate = max(rate / 2, self.rate)
         self.learned_rate = self.rate
         if self._calm_cycles > 1:
             self._widest = max(0.98 * self._widest, self.rate)
-        is_late = self._held_seconds > quiet and not is_narrower
-        self._log_excess = min(0.007, self._log_excess + 0.01) if is_late else self._log_excess / 2
+        # A 429 that came late shows room above the rate.
+        if self._held_seconds > quiet and not is_narrower:
+            self._log_excess = min(0.007, self._log_excess + 0.01)
+        else:
+            self._log_excess /= 2
         gave_more = is_wider or -self._level > 0.25 * burst + 3
-        if is_narrower or is_first:
+        self._count_calm(is_changed=is_narrower or is_first, gave_more=gave_more)
+
+    def _count_calm(self, *, is_changed: bool, gave_more: bool) -> None:
+        if is_changed:
             self._calm_cycles = 0
         elif gave_more and not self._contention.is_shared:
             self._calm_cycles = min(self._calm_cycles, 2)
@@ -258,19 +293,24 @@ class Pacer:
     def _raise_pace(self, now: float, passed: float) -> None:
         elapsed = min(passed, max(1.0, 1.0 / self.pace))
         if self._is_searching and self._pause_seconds <= _SHUT_SECONDS:
-            elapsed = min(elapsed, max(0.0, now - self.opens_at))  # a pause shows nothing about the pace
+            open_seconds = max(0.0, now - self.opens_at)
+            elapsed = min(elapsed, open_seconds)  # a pause shows nothing about the pace
         self._held_seconds += elapsed
         if self._is_searching:
             target = self.pace if self._held_seconds < self._search_after else math.inf
         else:
-            target = self._intended_pace(elapsed) * math.exp(self._log_excess - self._contention.margin)
-        self.pace = min(target, self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
+            margin = self._log_excess - self._contention.margin
+            target = self._intended_pace(elapsed) * math.exp(margin)
+        doublings = min(_MOST_DOUBLINGS, elapsed / _DOUBLING_SECONDS)
+        self.pace = min(target, self.pace * math.exp2(doublings))
 
     def _intended_pace(self, elapsed: float) -> float:
         rate, quiet = self.rate, self._quiet_seconds()
         spending = rate + min(_CATCH_UP_SHARE * rate, 0.5 * self._credit / quiet)
+        # The 429 that is due does not come: the lane is wider than before.
         if self._held_seconds > quiet:
-            self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
+            doublings = self._doublings + elapsed / self._regrowth_seconds()
+            self._doublings = min(_MOST_DOUBLINGS, doublings)
             return spending * (1 + 0.02 * math.exp2(self._doublings))
         if self._level > self._credit / 2 + 1:
             return rate * (1 + _BURST_SHARE)
@@ -278,9 +318,11 @@ class Pacer:
 
     def _regrowth_seconds(self) -> float:
         """Return the time in which the excess over the known pace doubles: longer where others use the lane too."""
-        if self.rate < (_SHUT_SHARE if self._contention.is_shared else _WIDE_SHARE) * self._widest:
+        small_share = _SHUT_SHARE if self._contention.is_shared else _WIDE_SHARE
+        if self.rate < small_share * self._widest:
             return 1.0
-        return max(1.0, 10 / self.pace) * (1 + 20 * min(0.2, self._contention.margin))
+        margin = min(0.2, self._contention.margin)
+        return max(1.0, 10 / self.pace) * (1 + 20 * margin)
 
     def _quiet_seconds(self) -> float:
         """Return how long no 429 is looked for: short while the lane is new, and while it is narrower than before."""
@@ -289,5 +331,7 @@ class Pacer:
         if not self._contention.is_shared:  # else others would be disturbed
             if self.rate < _NARROW_SHARE * self._widest:
                 quiet = max(9.0, quiet / 6)
-            quiet = min(quiet, max(8.0, 2 * self._usual / self.rate))
-        return min(quiet, _FIRST_QUIET_SECONDS * math.exp2(min(self._calm_cycles, 10)))
+            usual_seconds = self._usual / self.rate
+            quiet = min(quiet, max(8.0, 2 * usual_seconds))
+        doublings = min(self._calm_cycles, 10)
+        return min(quiet, _FIRST_QUIET_SECONDS * math.exp2(doublings))

@@ -6,7 +6,7 @@ write. Nobody asks, and nobody answers. The clocks of two machines are never com
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -78,38 +78,54 @@ class RateShare:
 
     def look(self, leases: Mapping[str, RateLease], report: RateReport, now: float) -> Share:
         others = self._living(leases, now)
+        weight = self._weight_by(report)
+        whole, learned = self._newest_rate(others, report)
+        part = weight / (weight + sum(lease.weight for lease in others))
+        is_other_part = abs(part - self.part) > _CHANGE * self.part
+        is_new = is_other_part or (part < 1.0 and learned > self._own.learned)
+        rate, self._known_rate = None, report.learned_rate
+        if is_new:
+            self.part = part
+            if whole is not None:
+                rate = self._known_rate = part * whole
+        if whole:
+            # One begins after the other, and after the one that was told, as the bucket may hold a single call. Who
+            # has read of the pause comes later by that alone.
+            rank = sum(token < self.token for token in leases)
+            call_seconds = 1 / whole
+            self.turn_seconds = rank / whole + max(0.0, call_seconds - READ_SECONDS)
+        return Share(part=self.part, rate=rate, lease=self._news(weight, whole, learned, now))
+
+    def forgotten(self, now: float) -> list[str]:
+        """Return the tokens of processes that are gone, and whose leases need not be read any more."""
+        forgotten = list[str]()
+        for token, (_, heard_at) in self._heard.items():
+            if now - heard_at >= _FORGOTTEN_SECONDS:
+                forgotten.append(token)
+        return forgotten
+
+    def _weight_by(self, report: RateReport) -> float:
+        # A process that sends less than its part leaves most of it to the others.
         self._hunger += _HUNGER_WEIGHT * (report.is_hungry - self._hunger)
-        weight = self.weight * (1.0 if self._hunger > 0.5 else _IDLE_PART)  # noqa: PLR2004 - most of the time
+        if self._hunger > 0.5:  # noqa: PLR2004 - most of the time
+            return self.weight
+        return self.weight * _IDLE_PART
+
+    def _newest_rate(self, others: Sequence[RateLease], report: RateReport) -> tuple[float | None, int]:
+        """Return the rate of all together and its number: by the lease that has the newest, or by an own 429 since."""
         newest = max(others, key=lambda lease: lease.learned, default=self._own)
         whole, learned = self._own.rate, self._own.learned
         if newest.learned > learned:
             whole, learned = newest.rate, newest.learned
         if not self._own.writes:
             self._known_rate = report.learned_rate  # of an earlier run
-        if report.learned_rate not in (None, self._known_rate):
-            known = whole if learned and self.part < 1.0 else None
-            whole, learned = self._found(report.learned_rate, known), learned + 1
-        part = weight / (weight + sum(lease.weight for lease in others))
-        is_other_part = abs(part - self.part) > _CHANGE * self.part
-        is_new = is_other_part or (part < 1.0 and learned > self._own.learned)
-        rate = part * whole if is_new and whole is not None else None
-        self._known_rate = report.learned_rate if rate is None else rate
-        self.part = part if is_new else self.part
-        if whole:
-            # One begins after the other, and after the one that was told, as the bucket may hold a single call. Who
-            # has read of the pause comes later by that alone.
-            rank = sum(token < self.token for token in leases)
-            self.turn_seconds = rank / whole + max(0.0, 1 / whole - READ_SECONDS)
-        return Share(part=self.part, rate=rate, lease=self._news(weight, whole, learned, now))
-
-    def forgotten(self, now: float) -> list[str]:
-        """Return the tokens of processes that are gone, and whose leases need not be read any more."""
-        return [token for token, (_, heard_at) in self._heard.items() if now - heard_at >= _FORGOTTEN_SECONDS]
-
-    def _found(self, rate: float, known: float | None) -> float:
-        """Return the rate of all, of which this process learned its own part by a 429."""
-        found = rate / self.part
-        return found if known is None else known * (found / known) ** _FOUND_WEIGHT
+        if report.learned_rate in (None, self._known_rate):
+            return whole, learned
+        # This process learned its own part. It sees few calls, so a rate that all know counts as well.
+        found = report.learned_rate / self.part
+        if whole is not None and learned and self.part < 1.0:
+            found = whole * (found / whole) ** _FOUND_WEIGHT
+        return found, learned + 1
 
     def _news(self, weight: float, rate: float | None, learned: int, now: float) -> RateLease | None:
         before = self._own
@@ -167,14 +183,18 @@ class SharedPause:
         read = None if told is None else (told.teller, told.writes)
         if read == self._read:
             return 0.0
-        self._read, self.ends_at, self.over_at = read, -math.inf, -math.inf
+        self._read = read
+        self.ends_at = self.over_at = -math.inf
         if told is None:
             return 0.0
         left_seconds = told.pause_seconds
+        # A pause that appears while this process reads began then; of one that stood there before, a part is over.
         if read_before == -math.inf and told.told_at is not None and service_time is not None:
-            left_seconds = min(left_seconds, left_seconds + told.told_at + _CLOCK_SECONDS - service_time)
+            over_seconds = service_time - told.told_at - _CLOCK_SECONDS
+            left_seconds -= max(0.0, over_seconds)
         left_seconds = min(_MOST_PAUSE_SECONDS, max(0.0, left_seconds))
-        self.ends_at, self.over_at = read_before + left_seconds, now + left_seconds
+        self.ends_at = read_before + left_seconds
+        self.over_at = now + left_seconds
         return 0.0 if told.teller == self.token else left_seconds
 
     def news(self, told_until: float, now: float, service_time: float | None) -> ToldPause | None:

@@ -8,6 +8,7 @@ from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
 
 _FIRST_WAIT_SECONDS = 0.5  # before the second attempt
+_MOST_DOUBLINGS = 30  # of a wait: more would overflow
 _ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
 _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
@@ -60,57 +61,62 @@ def decide(
 
 def backoff(retry: RetrySettings, attempt: int, jitter: float) -> float:
     """Return the wait after this attempt, from 1: it doubles up to the longest; `jitter` spreads its upper half."""
-    wait = min(retry.longest_wait_seconds, _FIRST_WAIT_SECONDS * 2.0 ** min(attempt - 1, 30))
+    doublings = min(attempt - 1, _MOST_DOUBLINGS)
+    wait = min(retry.longest_wait_seconds, _FIRST_WAIT_SECONDS * 2.0**doublings)
     return wait * (0.5 + jitter / 2)
 
 
 def reason_of(exchange: Exchange) -> str:
     if exchange.failure is not None:
         return str(exchange.failure)
-    return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"
+    if exchange.call is Call.SLOT:
+        return "slot_refused"
+    return f"http_{exchange.status}"
 
 
 def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float) -> Decision:
-    """Wait as told; only a 429 of the shared lane holds all calls back.
-
-    Nothing waits long for usage: a leg can go on without an answer. A rotation that must wait long is given up: the
-    person repeats it later, with the same Idempotency-Key.
-    """
+    """Wait as told; only a 429 of the shared lane holds all calls back."""
     wait = exchange.headers.retry_after_seconds or backoff(retry, exchange.attempt, jitter)
     if exchange.call not in _OWN_LANES:
         return Step.PAUSE_ALL, wait
-    longest_seconds = _ROTATION_WAIT_SECONDS if exchange.call is Call.ROTATE else retry.longest_wait_seconds
-    is_given_up = exchange.attempt >= retry.attempts or wait > longest_seconds
-    return GIVE_UP if is_given_up else (Step.RETRY, wait)
+    # Nothing waits long for usage: a leg can go on without an answer. A rotation that must wait long is given up: the
+    # person repeats it later, with the same Idempotency-Key.
+    longest_seconds = retry.longest_wait_seconds
+    if exchange.call is Call.ROTATE:
+        longest_seconds = _ROTATION_WAIT_SECONDS
+    if exchange.attempt >= retry.attempts or wait > longest_seconds:
+        return GIVE_UP
+    return Step.RETRY, wait
 
 
 def _after_outage(
     exchange: Exchange, retry: RetrySettings, failures: int, jitter: float, *, is_of_outage: bool
 ) -> Decision:
-    """Wait as told, up to the longest wait; what fails so often is tried once more at the end of the leg.
-
-    One long wait among successes is that of its own call: only what a probe of an outage is told is told of all calls.
-    """
+    """Wait as told, up to the longest wait; what fails so often is tried once more at the end of the leg."""
     if failures >= retry.attempts:
         return GIVE_UP
-    told = exchange.headers.retry_after_seconds or 0.0
-    is_long = told > retry.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES
-    if is_of_outage and is_long:
-        return Step.PAUSE_ALL, told
+    # One long wait among successes is that of its own call. Only what a probe of an outage is told holds for all calls.
+    told_seconds = exchange.headers.retry_after_seconds or 0.0
+    is_of_lane = exchange.call.is_keyed and exchange.call not in _OWN_LANES
+    if is_of_outage and is_of_lane and told_seconds > retry.longest_wait_seconds:
+        return Step.PAUSE_ALL, told_seconds
     return Step.RETRY, _wait(exchange, retry, failures, jitter)
 
 
 def _after_slot(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
     """Read the storage target's answer: an expired slot says nothing about the audio or the key."""
-    expired = is_spent_slot(exchange)
-    if not (expired or is_transient(exchange)) or failures >= retry.attempts:
+    is_expired = is_spent_slot(exchange)
+    if not (is_expired or is_transient(exchange)) or failures >= retry.attempts:
         return GIVE_UP
-    return Step.FRESH_SLOT, 0.0 if expired and failures == 1 else _wait(exchange, retry, failures, jitter)
+    if is_expired and failures == 1:
+        return Step.FRESH_SLOT, 0.0
+    return Step.FRESH_SLOT, _wait(exchange, retry, failures, jitter)
 
 
 def _wait(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> float:
-    told = exchange.headers.retry_after_seconds or 0.0
-    return max(backoff(retry, failures, jitter), min(told, retry.longest_wait_seconds))
+    told_seconds = exchange.headers.retry_after_seconds or 0.0
+    most_told_seconds = min(told_seconds, retry.longest_wait_seconds)
+    return max(backoff(retry, failures, jitter), most_told_seconds)
 
 
 def call_error(kind: type[ServiceError], exchange: Exchange) -> ServiceError:
@@ -127,8 +133,12 @@ def call_error(kind: type[ServiceError], exchange: Exchange) -> ServiceError:
 def _sentence(exchange: Exchange) -> str:
     what = "the storage target" if exchange.call is Call.SLOT else f"the call {exchange.call}"
     if exchange.failure is not None:
-        because = exchange.failure if exchange.because is None else f"{exchange.failure}: {exchange.because}"
+        because = str(exchange.failure)
+        if exchange.because is not None:
+            because = f"{because}: {exchange.because}"
         return f"No usable answer ({because}) from {what}, after {exchange.attempt} attempt(s)."
     status = exchange.status or 0
-    phrase = f" ({HTTPStatus(status).phrase})" if status in {*HTTPStatus} else ""
+    phrase = ""
+    if status in {*HTTPStatus}:
+        phrase = f" ({HTTPStatus(status).phrase})"
     return f"Status {status}{phrase} from {what}."

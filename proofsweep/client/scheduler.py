@@ -76,14 +76,17 @@ class Dispatcher:
         pause is longer than the time that is left for it, or an outage holds them. RunMustStop if the call is not made.
         """
         begins = is_probe or (call in _FIRST_CALLS and not is_in_hand)
+        is_for_slot = call is Call.UPLOADS
         priority = Priority.OTHER
         if is_probe:
             priority = Priority.PROBE
-        elif call is Call.UPLOADS:
+        elif is_for_slot:
             priority = Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
         with self._lock:
-            ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
-            changed = self._waiting[ticket] = Condition(self._lock)
+            ticket = self._queue.enter(priority, holder, is_for_slot=is_for_slot)
+            changed = Condition(self._lock)
+            self._waiting[ticket] = changed
+            # Whatever ends the wait, also an error, the others must not wait for this call.
             try:
                 self._check_stop(begins=begins)
                 self._serve()
@@ -157,7 +160,8 @@ class Dispatcher:
         """Hold all calls back; end the leg after too long a wait. Only a 429 changes the rate: an outage does not."""
         with self._lock:
             now = self.clock()
-            pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
+            jitter = _JITTER_SHARE * random.random()  # noqa: S311 - spreads the processes
+            pause_seconds = wait_seconds * (1 + jitter)
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
                 self.throttled.set()
@@ -206,17 +210,21 @@ class Dispatcher:
     def status(self) -> LaneStatus:
         with self._lock:
             pacer, part = self._queue.pacer, self._queue.part
-            return LaneStatus(
-                rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
-                is_outage=self._breaker.is_outage,
-                pause_seconds=max(0.0, pacer.opens_at - self.clock()),
-                is_shared=part < 1.0,
-            )
+            rate = pacer.learned_rate
+            if rate is not None:
+                rate /= part
+            pause_seconds = max(0.0, pacer.opens_at - self.clock())
+            is_outage = self._breaker.is_outage
+        return LaneStatus(rate=rate, is_outage=is_outage, pause_seconds=pause_seconds, is_shared=part < 1.0)
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""
-        now, self._queue.is_held = self.clock(), self._breaker.is_open
-        while not self._is_abandoned and (ticket := self._queue.take_next(now)) is not None:
+        now = self.clock()
+        self._queue.is_held = self._breaker.is_open
+        while not self._is_abandoned:
+            ticket = self._queue.take_next(now)
+            if ticket is None:
+                break
             self._wake(ticket)
         first = self._queue.first()
         if first is not None:
@@ -227,15 +235,18 @@ class Dispatcher:
             self._waiting[ticket].notify()
 
     def _wait_seconds(self, ticket: Ticket) -> float:
-        """Only the first in the queue watches the clock; it wakes the next one when it goes. All watch the switch."""
+        # Only the first in the queue watches the clock; it wakes the next one when it goes. All watch the switch.
         if ticket is not self._queue.first():
             return _LATEST_STOP_SECONDS
         now = self.clock()
-        return min(_STOP_CHECK_SECONDS, max(0.0, self._queue.wake_at(now) - now))
+        left_seconds = self._queue.wake_at(now) - now
+        return min(_STOP_CHECK_SECONDS, max(0.0, left_seconds))
 
     @property
     def _is_abandoned(self) -> bool:
-        return self.stop.reason is not None and (self._breaker.is_open or self.stop.is_aborted)
+        if self.stop.reason is None:
+            return False
+        return self._breaker.is_open or self.stop.is_aborted
 
     def _check_stop(self, *, begins: bool) -> None:
         if self.stop.reason is None:

@@ -37,19 +37,25 @@ class ServiceClock:
 
     def at(self, moment: float) -> datetime:
         """Return the service's time at a moment of this process's monotonic clock."""
-        own = self._own().timestamp() - monotonic()
+        own_time = self._own()
+        offset = own_time.timestamp() - monotonic()
         with self._lock:
-            is_allowed = self._low <= own <= self._high
-            offset = own if is_allowed else self._low
+            # This machine's own clock counts where it may be right: it tells more than whole seconds.
+            if not self._low <= offset <= self._high:
+                offset = self._low
         return datetime.fromtimestamp(moment + offset, UTC)
 
     def note(self, date: datetime, sent_at: float, received_at: float) -> None:
         """Take the `Date` of an answer, and the moments between which it was written."""
-        low, high = date.timestamp() - received_at, (date + DATE_AGE).timestamp() - sent_at
+        latest_date = date + DATE_AGE
+        low = date.timestamp() - received_at
+        high = latest_date.timestamp() - sent_at
         with self._lock:
+            # Bounds that contradict each other so much are of before a sleep: only the new ones hold.
             if low - self._high > _ASTRAY_SECONDS or self._low - high > _ASTRAY_SECONDS:
                 self._low, self._high = low, high
             else:
-                self._low, self._high = max(low, self._low), min(high, self._high)
+                self._low = max(low, self._low)
+                self._high = min(high, self._high)
             if self._low > self._high:  # the clocks of the service's machines differ, or this one's drifts
                 self._low = self._high = (self._low + self._high) / 2

@@ -107,12 +107,12 @@ class Session:
             raise
 
     def _attempt(self, request: Request) -> Reply:
-        """Send once, when the dispatcher lets the call go.
-
-        Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
-        """
-        is_in_hand, dispatcher, self._ticket = bool(self._history), self.context.dispatcher, None
+        """Send once, when the dispatcher lets the call go."""
+        dispatcher = self.context.dispatcher
+        is_in_hand = bool(self._history)
         history = self._history[request.call]
+        self._ticket = None
+        # Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
         if request.call.is_keyed and request.call is not Call.ROTATE:
             self._ticket = dispatcher.wait_turn(
                 request.call,
@@ -134,11 +134,9 @@ class Session:
         return reply
 
     def _apply_decision(self, exchange: Exchange) -> None:
-        """Do what the retry rule says: return to repeat the call, or raise.
-
-        A call that was aborted because the leg ends says nothing about the item.
-        """
+        """Do what the retry rule says: return to repeat the call, or raise."""
         history, stop = self._history[exchange.call], self.stop
+        # A call that was aborted because the leg ends says nothing about the item.
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
         if self.context.transport.left_seconds <= 0.0:
@@ -168,44 +166,49 @@ class Session:
             raise call_error(SlotSpent, exchange)
 
     def _stop_if_used_up(self, exchange: Exchange) -> None:
-        """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5).
-
-        The headroom of GET /partner/usage is the authoritative one (contract, Limits). Other calls may report zero for
-        long, and each check costs a call, so an answer of the last seconds is recent enough.
-        """
+        # A busy lane and a used-up quota both answer 429 with the same code (contract, Errors 5). The headroom of
+        # GET /partner/usage tells them apart: it is the authoritative one (contract, Limits).
         headers = exchange.headers
         is_long = (headers.retry_after_seconds or 0.0) > _LONG_WAIT_SECONDS
         if exchange.call is Call.ROTATE or not (is_long or headers.rate_remaining == 0):
             return
         headroom = headers.rate_remaining
         if exchange.call is not Call.USAGE:
-            dispatcher = self.context.dispatcher
-            since = dispatcher.clock() - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
-            dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
-            headroom = self.context.headroom_check.headroom(since, dispatcher.clock, self._ask_headroom)
+            headroom = self._checked_headroom(is_long=is_long)
         if headroom is not None and headroom <= 0:
             used_up = f"The key's quota is used up; {reset_clause(headers.rate_reset, exchange.ended_at)}."
             self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
+
+    def _checked_headroom(self, *, is_long: bool) -> int | None:
+        dispatcher = self.context.dispatcher
+        # Other calls may report zero for long, and each check costs a call, so an answer of the last seconds is recent
+        # enough. A long wait asks for one of its own.
+        since = dispatcher.clock()
+        if not is_long:
+            since -= _ANSWER_HOLDS_SECONDS
+        dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
+        return self.context.headroom_check.headroom(since, dispatcher.clock, self._ask_headroom)
 
     def _ask_headroom(self) -> int | None:
         if self.stop.reason is not None:  # no other file begins: those in hand wait as they were told
             return None
         # Before others, since a probe may wait for it.
         unattributed = replace(self, record=self.context.record_unattributed, is_probe=True)
+        request = self.request(Call.USAGE, "/partner/usage", days=1)
         try:
-            return unattributed.ask(self.request(Call.USAGE, "/partner/usage", days=1)).exchange.headers.rate_remaining
+            reply = unattributed.ask(request)
         except CallFailed:
             return None
+        return reply.exchange.headers.rate_remaining
 
     def _renew_key(self, exchange: Exchange) -> None:
-        """Go on with another key if its source now holds one (contract, Authentication 3).
-
-        Else a probe shows whether it is the key; where nothing is probed, the leg ends. A 403 that is no ApiError is by
-        something on the way, and says nothing of the key.
-        """
-        with suppress(UsageError):  # an Idempotency-Key belongs to one key
+        """Go on with another key if its source now holds one (contract, Authentication 3)."""
+        # A rotation goes on with no other: an Idempotency-Key belongs to one key.
+        with suppress(UsageError):
             if exchange.call is not Call.ROTATE and self.context.key.renew(self._key):
                 return
+        # A probe shows whether it is the key; where nothing is probed, the leg ends. A 403 that is no ApiError is by
+        # something on the way, and says nothing of the key.
         if not self.is_of_many:
             self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
         if exchange.error_code is not None and not self.is_probe:
@@ -218,5 +221,8 @@ class Session:
 
 
 def _give_up(exchange: Exchange) -> NoReturn:
-    kind = SlotRefused if exchange.call is Call.SLOT else CallFailed
-    raise call_error(CallNotMade if exchange.is_shortage else kind, exchange)
+    if exchange.is_shortage:
+        raise call_error(CallNotMade, exchange)
+    if exchange.call is Call.SLOT:
+        raise call_error(SlotRefused, exchange)
+    raise call_error(CallFailed, exchange)

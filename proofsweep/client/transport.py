@@ -69,13 +69,15 @@ class Transport:
         self._clock = clock or ServiceClock()
         self._tls = tls or httpx.create_ssl_context()
         self._network = _Network(stall_seconds=seconds, answer_seconds=2 * seconds)
-        self._own, self._clients = _ThreadClients(), set[_Connections]()
+        self._own = _ThreadClients()
+        self._clients = set[_Connections]()
         self.proxies = proxies
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
         self.reached = Event()  # set when the head of a first request was sent
         self._tried_since = math.inf
-        self._silence = Timer(_SILENT_SECONDS, lambda: self.reached.is_set() or on_silence())
+        self._silence = Timer(_SILENT_SECONDS, self._tell_of_silence)
         self._silence.daemon = True
+        self._on_silence = on_silence
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; the reply tells what went wrong on the wire, and what ended the body at its source.
@@ -100,10 +102,17 @@ class Transport:
                 answer.close()
         return sending.answered(answer, content)
 
+    def _tell_of_silence(self) -> None:
+        if not self.reached.is_set():
+            self._on_silence()
+
     @property
     def left_seconds(self) -> float:
         """Return how long the service is tried yet; once it was reached, without an end."""
-        return math.inf if self.reached.is_set() else self._tried_since + FIRST_CONTACT_SECONDS - monotonic()
+        if self.reached.is_set():
+            return math.inf
+        tried_until = self._tried_since + FIRST_CONTACT_SECONDS
+        return tried_until - monotonic()
 
     def abort(self) -> None:
         """End all exchanges of all threads; they fail, and later ones fail too."""
@@ -121,31 +130,35 @@ class Transport:
             headers["x-api-key"] = key.get_secret_value()
         if request.content_bytes or request.method == "POST":
             headers["Content-Length"] = str(request.content_bytes)  # storage refuses a body in chunks
-        send_seconds = self._network.answer_seconds + request.content_bytes / _LEAST_SENT_BYTES_PER_SECOND
+        body_seconds = request.content_bytes / _LEAST_SENT_BYTES_PER_SECOND
+        send_seconds = self._network.answer_seconds + body_seconds
         limits = {"timeout": self._time_limits | {"write": send_seconds}}
-        client = self._client(self._proxy_to(url.scheme, url.host))
-        answer = client.handle_request(
-            httpx.Request(request.method, url, headers=headers, stream=sending, extensions=limits)
-        )
+        proxy = self._proxy_to(url.scheme, url.host)
+        sent = httpx.Request(request.method, url, headers=headers, stream=sending, extensions=limits)
+        answer = self._client(proxy).handle_request(sent)
         stream = answer.extensions["network_stream"]
         if isinstance(stream, _Stream) and stream.has_read:
             return answer
-        # It came before its request, and would give one item the verdict of another; or it switches to another protocol
+        # It came before its request, and would give one item the verdict of another; or it switches to another
+        # protocol.
         answer.close()
         raise httpx.RemoteProtocolError("an answer to no request")
 
     def _client(self, proxy: Proxy | None) -> "_Connections":
         client = self._own.clients.get(proxy)
         if client is None:
-            client = self._own.clients[proxy] = _Connections(self._network, self._tls, proxy)
+            client = _Connections(self._network, self._tls, proxy)
+            self._own.clients[proxy] = client
             self._clients.add(client)
         return client
 
 
 @lru_cache(maxsize=_CACHED_ADDRESSES)
 def _address(address: str, params: tuple[tuple[str, str | int], ...]) -> httpx.URL:
-    """Parse an address once; a run has few of them, and parsing costs a fifth of a small request."""
-    url = httpx.URL(address, params=dict(params)) if params else httpx.URL(address)
+    # A run has few addresses, and parsing one costs a fifth of a small request.
+    url = httpx.URL(address)
+    if params:
+        url = url.copy_with(params=dict(params))
     if url.scheme not in {"http", "https"}:
         raise httpx.UnsupportedProtocol("no http or https")
     if (url.port or 0) > _HIGHEST_PORT:  # the system would take the lowest 16 bits, and reach somebody else
@@ -172,11 +185,13 @@ def _pieces(answer: httpx.Response, most_bytes: float) -> Iterator[bytes]:
         yield piece
 
 
-_AS_OF_HTTPX: Mapping[type[Exception], type[httpx.TransportError]] = {
+_TIMEOUTS_AS_OF_HTTPX: Mapping[type[Exception], type[httpx.TransportError]] = {
     httpcore.ConnectTimeout: httpx.ConnectTimeout,
     httpcore.ReadTimeout: httpx.ReadTimeout,
     httpcore.WriteTimeout: httpx.WriteTimeout,
     httpcore.PoolTimeout: httpx.PoolTimeout,
+}
+_FAILURES_AS_OF_HTTPX: Mapping[type[Exception], type[httpx.TransportError]] = {
     httpcore.ConnectError: httpx.ConnectError,
     httpcore.ReadError: httpx.ReadError,
     httpcore.WriteError: httpx.WriteError,
@@ -185,6 +200,7 @@ _AS_OF_HTTPX: Mapping[type[Exception], type[httpx.TransportError]] = {
     httpcore.LocalProtocolError: httpx.LocalProtocolError,
     httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
 }
+_AS_OF_HTTPX = {**_TIMEOUTS_AS_OF_HTTPX, **_FAILURES_AS_OF_HTTPX}
 
 
 @contextmanager
@@ -202,19 +218,19 @@ class _Connections(httpx.BaseTransport):
     """
 
     def __init__(self, network: "_Network", tls: ssl.SSLContext, proxy: Proxy | None) -> None:
+        way = None if proxy is None else _way_through(proxy, tls)
         self._pool = httpcore.ConnectionPool(
             ssl_context=tls,
-            proxy=None if proxy is None else _way_through(proxy, tls),
+            proxy=way,
             max_connections=_MOST_CONNECTIONS,
             keepalive_expiry=_KEPT_SECONDS,
             network_backend=network,
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        url = request.url
         sent = httpcore.Request(
             request.method,
-            httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            _address_of_httpcore(request.url),
             headers=request.headers.raw,
             content=request.stream,
             extensions=request.extensions,
@@ -242,9 +258,13 @@ class _Body(httpx.SyncByteStream):
 
 def _way_through(proxy: Proxy, tls: ssl.SSLContext) -> httpcore.Proxy:
     named = httpx.Proxy(proxy.url)  # takes user and password out of the URL
-    url, is_safe = named.url, named.url.scheme == "https"
-    address = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-    return httpcore.Proxy(address, auth=named.raw_auth, ssl_context=tls if is_safe else None)
+    address = _address_of_httpcore(named.url)
+    tls_to_proxy = tls if named.url.scheme == "https" else None
+    return httpcore.Proxy(address, auth=named.raw_auth, ssl_context=tls_to_proxy)
+
+
+def _address_of_httpcore(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
 
 
 class _Network(httpcore.SyncBackend):
@@ -255,13 +275,16 @@ class _Network(httpcore.SyncBackend):
 
     def __init__(self, *, stall_seconds: float, answer_seconds: float) -> None:
         self.stall_seconds, self.answer_seconds = stall_seconds, answer_seconds
-        self._open, self._lock, self._is_aborted = WeakSet[_Stream](), Lock(), False
+        self._open = WeakSet[_Stream]()
+        self._is_aborted = False
+        self._lock = Lock()
 
     def connect_tcp(self, *given: Any, **named: Any) -> httpcore.NetworkStream:  # noqa: ANN401 - httpcore's own
         return self.limited(super().connect_tcp(*given, **named))
 
     def limited(self, stream: httpcore.NetworkStream) -> "_Stream":
         limited = _Stream(stream, self)
+        # A thread may just have connected while all were aborted: nobody would end its exchange.
         with self._lock:
             if self._is_aborted:
                 stream.close()
@@ -296,7 +319,9 @@ class _Stream(httpcore.NetworkStream):
         if left_seconds <= 0:
             raise httpcore.ReadTimeout("the answer took too long")
         self.has_read = True
-        return self._stream.read(max_bytes, left_seconds if timeout is None else min(timeout, left_seconds))
+        if timeout is not None:
+            left_seconds = min(timeout, left_seconds)
+        return self._stream.read(max_bytes, left_seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write; what is first, a request's head, goes with the next piece in one packet.
@@ -305,7 +330,9 @@ class _Stream(httpcore.NetworkStream):
         """
         if self.has_read:
             self.has_read, self._held = False, buffer
-            self._send_until = math.inf if timeout is None else monotonic() + timeout
+            self._send_until = math.inf
+            if timeout is not None:
+                self._send_until = monotonic() + timeout
             return
         held, self._held = self._held, b""
         try:
@@ -314,6 +341,7 @@ class _Stream(httpcore.NetworkStream):
             self.due_at = monotonic() + self._network.answer_seconds
 
     def _write_in_time(self, content: bytes) -> None:
+        # Between two packets the time limit is looked at; one long write would not end by it.
         for start in range(0, len(content), _PACKET_BYTES):
             left_seconds = self._send_until - monotonic()
             if left_seconds <= 0:

@@ -55,23 +55,25 @@ class FailureKind(StrEnum):
     AWAY = "the store does not answer as it should"
 
 
+# The codes of S3 and Google, and of Azure.
+_REFUSAL_CODES = (
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"),
+    *("AuthenticationFailed", "InvalidAuthenticationInfo"),
+)
+_REGION_CODES = ("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException")
+# The object's own fault: it is encrypted with a key that is its owner's, or is gone.
+_NOT_GIVEN_CODES = (
+    *("KMS.DisabledException", "KMS.NotFoundException", "KMS.KMSInvalidStateException"),
+    *("BlobUsesCustomerSpecifiedEncryption", "ResourceIsEncryptedWithCustomerEncryptionKey"),
+)
 _CODES = {
     FailureKind.NO_BUCKET: ("NoSuchBucket", "ContainerNotFound"),
     FailureKind.ARCHIVED: ("InvalidObjectState", "BlobArchived", "BlobBeingRehydrated"),
-    FailureKind.REFUSED: (
-        *("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"),
-        *("AuthenticationFailed", "InvalidAuthenticationInfo"),
-    ),
+    FailureKind.REFUSED: _REFUSAL_CODES,
     FailureKind.SKEWED: ("RequestTimeTooSkewed",),
-    FailureKind.OTHER_REGION: (
-        *("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"),
-    ),
+    FailureKind.OTHER_REGION: _REGION_CODES,
     FailureKind.UNCONDITIONAL: ("NotImplemented",),
-    # The object's own fault: it is encrypted with a key that is its owner's, or is gone.
-    FailureKind.NOT_GIVEN: (
-        *("KMS.DisabledException", "KMS.NotFoundException", "KMS.KMSInvalidStateException"),
-        *("BlobUsesCustomerSpecifiedEncryption", "ResourceIsEncryptedWithCustomerEncryptionKey"),
-    ),
+    FailureKind.NOT_GIVEN: _NOT_GIVEN_CODES,
 }
 _BY_CODE = {code: kind for kind, codes in _CODES.items() for code in codes}
 _BY_STATUS = {
@@ -83,25 +85,27 @@ _BY_STATUS = {
     416: FailureKind.EMPTY_RANGE,
     501: FailureKind.UNCONDITIONAL,
 }
+# Without credentials, each cloud's library asks a server of its own machines, which is nowhere else.
+_CREDENTIAL_SERVERS = (
+    *("/latest/api/token", "/latest/meta-data", "/metadata/identity/", "/computeMetadata/"),
+    "metadata.google.internal",
+)
 _WORDS = {
     FailureKind.OTHER_REGION: ("incorrectly configured region",),
     FailureKind.PLAIN_HTTP: ("BadScheme",),
     FailureKind.NO_ACCOUNT: ("Account must be specified", "MissingAccount"),
-    FailureKind.NO_CREDENTIALS: (
-        *("/latest/api/token", "/latest/meta-data", "/metadata/identity/", "/computeMetadata/"),
-        "metadata.google.internal",
-    ),
+    FailureKind.NO_CREDENTIALS: _CREDENTIAL_SERVERS,
     FailureKind.EMPTY_RANGE: ("StartTooLarge",),
 }
-_BY_EXCEPTION: tuple[tuple[type[Exception], FailureKind], ...] = (
-    (FileNotFoundError, FailureKind.MISSING),
-    (exceptions.AlreadyExistsError, FailureKind.TAKEN),
-    (exceptions.PreconditionError, FailureKind.CHANGED),
-    (exceptions.PermissionDeniedError, FailureKind.FORBIDDEN),
-    (exceptions.UnauthenticatedError, FailureKind.REFUSED),
-    (exceptions.InvalidPathError, FailureKind.BAD_KEY),
-    (ValueError, FailureKind.BAD_KEY),
-)
+_BY_EXCEPTION: dict[type[Exception], FailureKind] = {
+    FileNotFoundError: FailureKind.MISSING,
+    exceptions.AlreadyExistsError: FailureKind.TAKEN,
+    exceptions.PreconditionError: FailureKind.CHANGED,
+    exceptions.PermissionDeniedError: FailureKind.FORBIDDEN,
+    exceptions.UnauthenticatedError: FailureKind.REFUSED,
+    exceptions.InvalidPathError: FailureKind.BAD_KEY,
+    ValueError: FailureKind.BAD_KEY,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,27 +120,44 @@ class StoreFailure:
             return f"{self.kind} ({self.word})"
         if self.kind is not FailureKind.AWAY:
             return str(self.kind)
-        return f"{self.kind} ({f'status {self.status}' if self.status else 'check its endpoint and the network'})"
+        what = "check its endpoint and the network"
+        if self.status:
+            what = f"status {self.status}"
+        return f"{self.kind} ({what})"
 
 
 def failure_of(error: Exception) -> StoreFailure:
     """Classify a failure by code, known words, exception or status; its text may hold URLs and bodies."""
     text = str(error)
-    status = next((int(number) for found in _STATUS.finditer(text) for number in found.groups() if number), None)
-    code = _CODE.search(text)
-    if code and code[1] in _BY_CODE:
-        kind = _BY_CODE[code[1]]
-        return StoreFailure(kind, status, code[1] if kind is FailureKind.NOT_GIVEN else "")
+    status = _status_in(text)
+    code = _code_in(text)
+    if code in _BY_CODE:
+        kind = _BY_CODE[code]
+        word = code if kind is FailureKind.NOT_GIVEN else ""
+        return StoreFailure(kind, status, word)
     for kind, words in _WORDS.items():
-        if any(each in text for each in words):
+        if any(word in text for word in words):
             return StoreFailure(kind, status)
-    for exception, kind in _BY_EXCEPTION:
+    for exception, kind in _BY_EXCEPTION.items():
         if isinstance(error, exception):
             return StoreFailure(kind, status)
     if status == HTTPStatus.BAD_REQUEST and code:
         # Such as an object that is encrypted with a key of its owner: the request is refused, and the store is well.
-        return StoreFailure(FailureKind.NOT_GIVEN, status, code[1])
-    return StoreFailure(_BY_STATUS.get(status or 0, FailureKind.AWAY), status)
+        return StoreFailure(FailureKind.NOT_GIVEN, status, code)
+    kind = _BY_STATUS.get(status or 0, FailureKind.AWAY)
+    return StoreFailure(kind, status)
+
+
+def _status_in(text: str) -> int | None:
+    match = _STATUS.search(text)
+    if match is None:
+        return None
+    return int(match[1] or match[2])
+
+
+def _code_in(text: str) -> str:
+    match = _CODE.search(text)
+    return match[1] if match else ""
 
 
 def aws_credentials() -> "tuple[Callable[[], S3Credential], str | None] | None":
@@ -172,10 +193,14 @@ def open_bucket(url: str) -> "ObjectStore":
     if scheme == "s3":
         own, region = aws_credentials() or (None, None)
         # Not every store can delete several objects at once.
-        config = _CLIENT | {"disable_bulk_delete": True} | ({"default_region": region} if region else {})
+        config = _CLIENT | {"disable_bulk_delete": True}
+        if region:
+            config["default_region"] = region
         return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
     if scheme == "gs":
         return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
     container, _, host = name.partition("@")
-    account = {"account_name": host.partition(".")[0]} if host else {}
-    return AzureStore(container, config=_CLIENT | account, retry_config=_RETRY)  # type: ignore[arg-type]
+    config = {**_CLIENT}
+    if host:
+        config["account_name"] = host.partition(".")[0]
+    return AzureStore(container, config=config, retry_config=_RETRY)  # type: ignore[arg-type]

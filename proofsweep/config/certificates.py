@@ -10,13 +10,12 @@ OF_ALERTS = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # what the library below a
 
 
 def require_certificates(variables: tuple[str, ...] = OF_CALLS) -> None:
-    """Raise ConfigError, with the variable and its path, if a TLS client of this process could not be made.
-
-    With a file, no client looks into the folder.
-    """
+    """Raise ConfigError, with the variable and its path, if a TLS client of this process could not be made."""
     for variable in variables:
+        # With a file, no client looks into the folder.
         is_read = variable != "SSL_CERT_DIR" or not os.environ.get("SSL_CERT_FILE")
-        if is_read and (path := os.environ.get(variable)):
+        path = os.environ.get(variable)
+        if is_read and path:
             _require(variable, path)
 
 
@@ -40,4 +39,5 @@ def _use(variable: str, path: str) -> None:
         if not any(os.path.isdir(folder) for folder in folders):  # noqa: PTH112 - the same
             os.listdir(folders[0])  # noqa: PTH208 - it raises what is wrong
     elif variable == "SSL_CERT_FILE" or not os.path.isdir(path):  # noqa: PTH112 - those of alerts may be folders
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(path)

@@ -46,7 +46,8 @@ _FIXES_OF_MACHINE = {
 
 # Of DuckDB's errors those that tell of files, memory or disks; others tell of SQL, and ours is right or a mistake.
 _DUCKDB_OF_MACHINE = {"IOException", "OutOfMemoryException", "InvalidInputException", "SerializationException", "Error"}
-# Of SQLite's primary result codes those that do.
+# Of SQLite's primary result codes, the lowest byte of each code, those that do.
+_PRIMARY_CODE = 0xFF
 _SQLITE_FULL, _SQLITE_DAMAGED = {10, 13, 14}, {11, 26}  # IOERR, FULL and CANTOPEN; CORRUPT and NOTADB
 _SQLITE_OF_MACHINE = {3, 5, 6, 7, 8}  # PERM, BUSY, LOCKED, NOMEM, READONLY
 
@@ -79,7 +80,8 @@ def _of_system(error: OSError) -> ProofsweepError | None:
     if code in DISK_IS_FULL:
         return _machine_error(os.strerror(code), _FREE_SOME)
     if code in _FIXES_OF_MACHINE:
-        return _machine_error(f"{_shown_path(error.filename)}{os.strerror(code)}", _FIXES_OF_MACHINE[code])
+        what = f"{_shown_path(error.filename)}{os.strerror(code)}"
+        return _machine_error(what, _FIXES_OF_MACHINE[code])
     if code == 0 and _is_of_parquet(error):  # Arrow's own, as of a part whose bytes were changed
         return _damaged_error(error)
     return _of_path(error, code)
@@ -88,10 +90,13 @@ def _of_system(error: OSError) -> ProofsweepError | None:
 def _of_path(error: OSError, code: int) -> UsageError | None:
     if code == errno.ENOENT and not _has_working_folder():
         return UsageError(_WORKING_FOLDER_GONE)
+    if code not in _FIXES:
+        return None
     where, what = _shown_path(error.filename), os.strerror(code)
-    if code in _FIXES and where:
-        return UsageError(f"{where}{what[:1].lower()}{what[1:]}: {_FIXES[code]}.")
-    if code in _FIXES and _came_out_of(error, "ssl.py"):  # which says no name
+    if where:
+        clause = what[:1].lower() + what[1:]
+        return UsageError(f"{where}{clause}: {_FIXES[code]}.")
+    if _came_out_of(error, "ssl.py"):  # which says no name
         return _certificates_error(what)
     return None
 
@@ -107,13 +112,14 @@ def _of_library(error: BaseException) -> ProofsweepError | None:
         case "sqlite3":
             return _of_sqlite(error)
         case "ssl" if _came_out_of(error, "ssl.py", "create_default_context"):
-            return _certificates_error(getattr(error, "reason", None) or "they are no certificates")
+            why = getattr(error, "reason", None) or "they are no certificates"
+            return _certificates_error(why)
     return None
 
 
 def _of_duckdb(error: BaseException) -> ProofsweepError:
-    """Tell a full disk by the system's words, since DuckDB gives no code."""
     text = str(error)
+    # DuckDB gives no code, so the system's words tell of a full disk.
     for code in DISK_IS_FULL:
         if os.strerror(code) in text:
             return _machine_error(os.strerror(code), _FREE_SOME)
@@ -123,8 +129,8 @@ def _of_duckdb(error: BaseException) -> ProofsweepError:
 
 
 def _of_sqlite(error: BaseException) -> ProofsweepError | None:
-    """Tell of the temporary tables in which lists are sorted: their errors name no file."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # Only the temporary tables in which lists are sorted are of SQLite, and their errors name no file.
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in _SQLITE_FULL:
         return _machine_error(f"A temporary table cannot be written ({error})", _FREE_SOME)
     if code in _SQLITE_DAMAGED | _SQLITE_OF_MACHINE:
@@ -142,16 +148,19 @@ def _damaged_error(error: BaseException) -> ResultsError:
 
 
 def _certificates_error(why: str) -> ConfigError:
-    return ConfigError(f"The certificates for TLS cannot be read ({why}): check {', '.join(_OF_TLS)}.")
+    variables = ", ".join(_OF_TLS)
+    return ConfigError(f"The certificates for TLS cannot be read ({why}): check {variables}.")
 
 
 def _shown_path(path: object) -> str:
     """Return a path before what is said of it; none for a number of an open file, or where none is named."""
-    return f"{one_line(os.fsdecode(path))}: " if isinstance(path, (str, bytes)) and path else ""
+    if not isinstance(path, (str, bytes)) or not path:
+        return ""
+    return f"{one_line(os.fsdecode(path))}: "
 
 
 def _has_working_folder() -> bool:
-    """Return whether this process still has the folder in which it was started: no error of it has a name."""
+    # The error of a working folder that is gone has no name: it would look like one of the path that was asked for.
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -166,7 +175,8 @@ def _module_of(error: BaseException) -> str:
 
 def _is_of_parquet(error: BaseException) -> bool:
     """Return whether an error came out of Arrow's Parquet code: that tells of a file, all else of values of ours."""
-    return any("pyarrow" in code.co_filename and "parquet" in code.co_filename for code in _codes_of(error))
+    files = [code.co_filename for code in _codes_of(error)]
+    return any("pyarrow" in file and "parquet" in file for file in files)
 
 
 def _came_out_of(error: BaseException, file: str, function: str = "") -> bool:

@@ -1,5 +1,6 @@
 """Read settings from a profile, the environment and a file; a mistake is named and its value never shown."""
 
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,16 +57,17 @@ class Settings(BaseSettings):
 
     def anywhere(self, results_url: str, sharers: int) -> "Settings":
         """Return the settings of one of several processes elsewhere: absolute places, and its share of the pace."""
-        file = self.service.api_key_file
-        service = {
-            "api_key_file": None if file is None else file.absolute(),
-            "known_good": tuple(
-                (path_here(audio), sidecar and path_here(sidecar)) for audio, sidecar in self.service.known_good
-            ),
-        }
-        pace = {"workers": -(-self.pace.workers // sharers), "first_rate": self.pace.first_rate / sharers}
+        known_good = list[tuple[str, str | None]]()
+        for audio, sidecar in self.service.known_good:
+            absolute_sidecar = sidecar and path_here(sidecar)
+            known_good.append((path_here(audio), absolute_sidecar))
+        service: dict[str, object] = {"known_good": tuple(known_good)}
+        if self.service.api_key_file is not None:
+            service["api_key_file"] = self.service.api_key_file.absolute()
+        workers = math.ceil(self.pace.workers / sharers)
+        first_rate = self.pace.first_rate / sharers
         update = {
-            "pace": self.pace.model_copy(update=pace),
+            "pace": self.pace.model_copy(update={"workers": workers, "first_rate": first_rate}),
             "results": self.results.model_copy(update={"url": results_url}),
             "service": self.service.model_copy(update=service),
         }
@@ -87,14 +89,19 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     except ValueError as error:
         mistakes += [f"a PROOFSWEEP_ variable of the environment cannot be read: {error}"]
     if mistakes:
-        count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
-        raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
+        told = " · ".join(mistakes)
+        if len(mistakes) > 1:
+            told = f"{len(mistakes)} mistakes: {told}"
+        raise ConfigError(f"Settings from {path} and the environment: {told}.") from None
+    # Rows of the partner's service would bear the sandbox's label.
     if path == PROFILES / f"{DEFAULT_PROFILE}.toml" and settings.service.is_elsewhere:
         raise ConfigError(
             "service.base_url is of another machine, but the profile sandbox has values for a sandbox on this one: "
             "name the partner's profile, such as --config production (or PROOFSWEEP_CONFIG=production)."
         )
-    return settings if results_url is None else _with_results(settings, results_url)
+    if results_url is None:
+        return settings
+    return _with_results(settings, results_url)
 
 
 def environment() -> Mapping[str, str]:
@@ -103,14 +110,17 @@ def environment() -> Mapping[str, str]:
 
 def path_of_config(config: str | None) -> Path:
     """Return the file of a profile's name or a path; without one, of `PROOFSWEEP_CONFIG` or the profile `sandbox`."""
-    name = config if config is not None else os.environ.get(CONFIG) or DEFAULT_PROFILE
+    name = config
+    if name is None:
+        name = os.environ.get(CONFIG) or DEFAULT_PROFILE
     known = sorted(path.stem for path in PROFILES.glob("*.toml"))
     if name in known:
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
         return Path(name)
+    there_are = ", ".join(known)
     raise ConfigError(
-        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {', '.join(known)}; "
+        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {there_are}; "
         "for a file, give a path that ends in .toml."
     )
 
@@ -127,21 +137,28 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
+    """Return a profile without its sources of a secret, where the environment names one: two would be a mistake."""
     for section, prefix in _SECRET_SOURCES.items():
-        variable, members = f"{_PREFIX}{section}__{prefix}".upper(), profile.get(section)
-        is_set = any(name.upper().startswith(variable) and value for name, value in os.environ.items())
-        if is_set and isinstance(members, dict):
+        members = profile.get(section)
+        if isinstance(members, dict) and _is_any_set(f"{_PREFIX}{section}__{prefix}"):
             kept = {name: value for name, value in members.items() if not name.startswith(prefix)}
             profile = profile | {section: kept}
     return profile
 
 
+def _is_any_set(beginning: str) -> bool:
+    names = [name.upper() for name, value in os.environ.items() if value]
+    return any(name.startswith(beginning.upper()) for name in names)
+
+
 def _with_results(settings: Settings, url: str) -> Settings:
+    members = settings.results.model_dump() | {"url": url}
     try:
-        results = sections.ResultsSettings.model_validate(settings.results.model_dump() | {"url": url})
-        return settings.model_copy(update={"results": results})
+        results = sections.ResultsSettings.model_validate(members)
     except ValidationError as error:
-        raise ConfigError(f"--results {'; '.join(mistakes_in(error))}.") from None
+        mistakes = "; ".join(mistakes_in(error))
+        raise ConfigError(f"--results {mistakes}.") from None
+    return settings.model_copy(update={"results": results})
 
 
 def misspelt_variables(variables: Iterable[str]) -> list[str]:
@@ -149,35 +166,48 @@ def misspelt_variables(variables: Iterable[str]) -> list[str]:
 
     A misspelt setting of a section that there is, the section itself finds.
     """
-    with_one_underscore = {_variable_of(setting).replace("__", "_"): setting for setting in _settings()}
+    meant_variables = dict[str, str]()
+    for setting in _settings():
+        meant = _variable_of(setting)
+        meant_variables[meant.replace("__", "_")] = meant
     mistakes = []
     for variable in sorted(variables):
-        section, is_nested, _ = variable.upper().removeprefix(_PREFIX).lower().partition("__")
-        if not variable.upper().startswith(_PREFIX):
+        name = variable.upper()
+        if not name.startswith(_PREFIX):
             continue
+        setting = name.removeprefix(_PREFIX).lower()
+        section, is_nested, _ = setting.partition("__")
         if is_nested and section not in Settings.model_fields:
             mistakes.append(f"{variable} sets nothing: there is no section {section!r}")
-        elif meant := with_one_underscore.get(variable.upper()):
-            mistakes.append(f"{variable} sets nothing: write {_variable_of(meant)}")
+        elif name in meant_variables:
+            mistakes.append(f"{variable} sets nothing: write {meant_variables[name]}")
     return mistakes
 
 
 def mistakes_in(error: ValidationError) -> list[str]:
-    """Return what is wrong, without any value. Misspelt names come first: often another setting is missing for them."""
-    found = error.errors(include_input=False, include_url=False)
-    return [
-        _described(".".join(map(str, each["loc"])) or "service", each["type"], each["msg"])
-        for each in sorted(found, key=lambda each: each["type"] != "extra_forbidden")
-    ]
+    """Return what is wrong, without any value."""
+    misspelt, others = list[str](), list[str]()
+    for mistake in error.errors(include_input=False, include_url=False):
+        where = ".".join(map(str, mistake["loc"])) or "service"
+        words = _described(where, mistake["type"], mistake["msg"])
+        if mistake["type"] == "extra_forbidden":
+            misspelt.append(words)
+        else:
+            others.append(words)
+    # Misspelt names come first: often another setting is missing because of them.
+    return misspelt + others
 
 
 def _described(where: str, kind: str, message: str) -> str:
     match kind:
         case "missing":
             return f"{where}: must be set, in the config or as {_variable_of(where)}"
+        case "extra_forbidden" if "." in where:
+            return f"{where}: there is no such setting"
         case "extra_forbidden":
-            return f"{where}: there is no such {'setting' if '.' in where else 'section'}"
-    return f"{where}: {message.removeprefix('Value error, ')}"
+            return f"{where}: there is no such section"
+    reason = message.removeprefix("Value error, ")
+    return f"{where}: {reason}"
 
 
 def _variable_of(setting: str) -> str:
@@ -187,5 +217,7 @@ def _variable_of(setting: str) -> str:
 def _settings() -> Iterator[str]:
     """Yield each setting of a section, with its section."""
     for section, field in Settings.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from (f"{section}.{name}" for name in field.annotation.model_fields)
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            for name in kind.model_fields:
+                yield f"{section}.{name}"

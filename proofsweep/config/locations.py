@@ -8,7 +8,6 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import takewhile
 from pathlib import Path
 from typing import IO
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
@@ -23,15 +22,17 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
 _RIGHTS_OF_FOLDER, _RIGHTS_OF_FILE = 0o2770, 0o660  # that owner and group may pass on
+_SAME_OWNER = -1  # as chown takes it
 _PASSWORD = re.compile(r"\A[^/]*:.*@", re.DOTALL)  # that of S3 often has a slash
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
     re.IGNORECASE,
 )
 # What file systems without hard links answer to one: FAT, some shares, and FUSE.
-_WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
-# What CIFS, FUSE and Windows drives under Linux answer who asks to make a folder durable.
-_WITHOUT_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF})
+_UNSUPPORTED = frozenset({errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+_WITHOUT_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK, errno.EACCES}
+# What CIFS, FUSE and Windows drives under Linux answer to a request to make a folder durable.
+_WITHOUT_FOLDER_SYNC = _UNSUPPORTED | {errno.EINVAL, errno.EBADF}
 
 
 def path_of(written: str, folder: str) -> str:
@@ -40,16 +41,20 @@ def path_of(written: str, folder: str) -> str:
     Bucket URLs hold the raw key: no part of them is an escape. CatalogError if the URL is of another kind, or holds
     credentials, which the message does not repeat.
     """
-    if scheme := _SCHEME.match(written):
+    url = _SCHEME.match(written)
+    if url:
         refuse_credentials(written)
-        if scheme[1].lower() in BUCKET_SCHEMES:
-            return _bucket_url(scheme[1].lower(), written[scheme.end() :])
-        written = _path_in_url(written, scheme[1].lower())
+        scheme, rest = url[1].lower(), written[url.end() :]
+        if scheme in BUCKET_SCHEMES:
+            return _bucket_url(scheme, rest)
+        written = _path_in_url(written, scheme)
     elif is_bucket(folder) and not written.startswith("/"):
         return _url_below(folder, written)
     path = posixpath.join(folder, written)
     # After a link, only the system knows what `..` means, so such a path stays as it is written.
-    return path if ".." in path.split("/") else posixpath.normpath(path)
+    if ".." in path.split("/"):
+        return path
+    return posixpath.normpath(path)
 
 
 def path_here(written: str) -> str:
@@ -59,12 +64,16 @@ def path_here(written: str) -> str:
 
 def url_of(path: str) -> str:
     """Return an absolute path or bucket URL as text that any file can hold; `path_of` reads it."""
-    return path if is_bucket(path) else f"file://{quote(os.fsencode(path))}"
+    if is_bucket(path):
+        return path
+    return f"file://{quote(os.fsencode(path))}"
 
 
 def resolved_location(path: str) -> str:
     """Return the one spelling of an absolute path, without links and `..`, or of a bucket URL."""
-    return path.rstrip("/") if is_bucket(path) else os.path.realpath(path)
+    if is_bucket(path):
+        return path.rstrip("/")
+    return os.path.realpath(path)
 
 
 def identity_of(written: str, name: str | None = None) -> str:
@@ -81,20 +90,28 @@ def identity_of(written: str, name: str | None = None) -> str:
 
 def path_within(path: str, folder: str) -> str:
     """Return a path relative to a folder, the same on every machine; absolute if it lies outside."""
-    plain = posixpath.normpath(path) if ".." in path and not is_bucket(path) else path
-    base = folder if folder.endswith("/") else folder + "/"
-    return plain.removeprefix(base)
+    plain = path
+    if ".." in path and not is_bucket(path):
+        plain = posixpath.normpath(path)
+    return plain.removeprefix(_with_slash(folder))
 
 
 def is_within(location: str, folder: str) -> bool:
     """Return whether a resolved path or bucket URL is a folder or prefix or lies in it; `..` in a key leads out."""
     if ".." in location and ".." in location.split("/"):
         return False
-    return location == folder or location.startswith(folder if folder.endswith("/") else f"{folder}/")
+    return location == folder or location.startswith(_with_slash(folder))
+
+
+def _with_slash(folder: str) -> str:
+    return folder if folder.endswith("/") else f"{folder}/"
 
 
 def one_line(location: str) -> str:
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in utf8_text(location))
+    text = utf8_text(location)
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def is_windows(written: str) -> bool:
@@ -119,8 +136,11 @@ def hint_for(written: str) -> str:
 def without_secrets(written: str) -> str:
     """Return what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
     scheme, has_scheme, rest = written.partition("://")
-    authority, slash, path = re.split(r"[?#]", _PASSWORD.sub("", rest), maxsplit=1)[0].partition("/")
-    return one_line(f"{scheme}{has_scheme}{authority.rpartition('@')[2]}{slash}{path}")
+    without_password = _PASSWORD.sub("", rest)
+    location = re.split(r"[?#]", without_password, maxsplit=1)[0]
+    authority, slash, path = location.partition("/")
+    host = authority.rpartition("@")[2]
+    return one_line(f"{scheme}{has_scheme}{host}{slash}{path}")
 
 
 def is_bucket(location: str) -> bool:
@@ -138,13 +158,16 @@ def root_and_key(url: str) -> tuple[str, str]:
 def refuse_credentials(url: str) -> None:
     """Raise CatalogError if a URL holds a password or a signature; Azure's `container@account` is neither."""
     scheme, _, rest = url.partition("://")
-    has_user = "@" in rest.partition("/")[0] and scheme.lower() not in {"abfs", "abfss"}
+    authority, _, _ = rest.partition("/")
+    has_user = "@" in authority and scheme.lower() not in {"abfs", "abfss"}
     if has_user or _PASSWORD.match(rest):
         holds = "the URL holds a user name or password; give credentials as docs/buckets.md says"
         raise CatalogError(f"{scheme}://…: {holds}")
-    if signed := _SIGNED.search(url):
-        shown = one_line(url[: signed.start()].partition("?")[0])
-        raise CatalogError(f"{shown}: the URL holds a signature; give credentials as docs/buckets.md says")
+    signature = _SIGNED.search(url)
+    if signature:
+        before = url[: signature.start()]
+        location = one_line(before.partition("?")[0])
+        raise CatalogError(f"{location}: the URL holds a signature; give credentials as docs/buckets.md says")
 
 
 def split_url(url: str) -> SplitResult:
@@ -178,12 +201,15 @@ def _url_below(folder: str, written: str) -> str:
 
 def _path_in_url(url: str, scheme: str) -> str:
     if scheme != "file":
-        kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
+        kinds = ", ".join(f"{bucket_scheme}://" for bucket_scheme in sorted(BUCKET_SCHEMES))
         raise CatalogError(f"{without_secrets(url)}: {scheme} URLs are not read; give paths, file:// URLs or {kinds}")
-    host, slash, path = url[len("file://") :].partition("/")
+    rest = url[len("file://") :]
+    host, slash, path = rest.partition("/")
     if host not in ("", "localhost"):
         raise CatalogError(f"{one_line(url)}: names another machine, {one_line(host)}; write file:/// for this one")
-    return os.fsdecode(unquote_to_bytes(os.fsencode(slash + path)))
+    # As bytes: a path need not be UTF-8, nor what its escapes stand for.
+    quoted = os.fsencode(slash + path)
+    return os.fsdecode(unquote_to_bytes(quoted))
 
 
 def sync_file(file: IO[bytes]) -> None:
@@ -205,11 +231,16 @@ def sync_folder(folder: str | Path, dir_fd: int | None = None) -> None:
 
 def make_folder(folder: Path) -> list[Path]:
     """Make a folder and the missing ones above it, so that each survives a power cut; return those, the upper first."""
-    missing = list(takewhile(lambda each: not each.is_dir(), (folder, *folder.parents)))
+    missing = list[Path]()
+    for parent in (folder, *folder.parents):
+        if parent.is_dir():
+            break
+        missing.append(parent)
     missing.reverse()
-    for each in missing:  # a hostile delivery has more folders than functions can call themselves
-        each.mkdir(exist_ok=True)
-        sync_folder(each.parent)
+    # A loop: a hostile delivery has more folders than functions can call themselves.
+    for parent in missing:
+        parent.mkdir(exist_ok=True)
+        sync_folder(parent.parent)
     return missing
 
 
@@ -219,17 +250,21 @@ def share_with_folder(path: Path, dir_fd: int | None = None) -> None:
     What root makes would shut out the owner of the folder, and what one member of a group makes, whose umask keeps it,
     the others. Nobody else gains a right by it.
     """
-    folder, own = os.stat(path.parent, dir_fd=dir_fd), os.stat(path, dir_fd=dir_fd)
+    folder = os.stat(path.parent, dir_fd=dir_fd)
+    own = os.stat(path, dir_fd=dir_fd)
     is_of_root = os.geteuid() == 0 and folder.st_uid != own.st_uid
-    is_of_group = folder.st_mode & stat.S_IWGRP and not folder.st_mode & stat.S_ISVTX  # /tmp is everybody's
-    if not is_of_root and not is_of_group:
+    is_for_group = folder.st_mode & stat.S_IWGRP
+    is_for_everybody = folder.st_mode & stat.S_ISVTX  # as /tmp is
+    if not is_of_root and (not is_for_group or is_for_everybody):
         return
-    rights = _RIGHTS_OF_FILE
+    owner = folder.st_uid if is_of_root else _SAME_OWNER
+    passed_on = _RIGHTS_OF_FILE
     if stat.S_ISDIR(own.st_mode):
-        rights = _RIGHTS_OF_FOLDER
+        passed_on = _RIGHTS_OF_FOLDER
+    rights = stat.S_IMODE(own.st_mode) | folder.st_mode & passed_on
     with suppress(OSError):  # a file system without owners, or a group that we are no member of
-        os.chown(path, folder.st_uid if is_of_root else -1, folder.st_gid, dir_fd=dir_fd)
-        os.chmod(path, stat.S_IMODE(own.st_mode) | folder.st_mode & rights, dir_fd=dir_fd)
+        os.chown(path, owner, folder.st_gid, dir_fd=dir_fd)
+        os.chmod(path, rights, dir_fd=dir_fd)
 
 
 @contextmanager
@@ -245,7 +280,8 @@ def new_file(path: Path, replaces: bytes | None = None) -> Iterator[IO[bytes]]:
             yield file
         _give_name(draft, path, replaces)
     except OSError as error:
-        raise UsageError(f"{printable(str(path))} cannot be written: {error.strerror or error}") from error
+        why = error.strerror or error
+        raise UsageError(f"{printable(str(path))} cannot be written: {why}") from error
     finally:
         with suppress(OSError):  # what hindered the writing is said already
             draft.unlink(missing_ok=True)

@@ -57,7 +57,8 @@ _fields = structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=T
 def _as_record(logger: WrappedLogger, method: str, facts: EventDict) -> EventDict:
     """Write a sentence with its fields, for a person; a handler that wants the fields finds them as `facts`."""
     written = _fields(logger, method, dict(facts))  # it empties what it is given
-    return {"msg": f"{LogEvent(facts['event']).sentence} {written}", "extra": {"facts": facts}}
+    sentence = LogEvent(facts["event"]).sentence
+    return {"msg": f"{sentence} {written}", "extra": {"facts": facts}}
 
 
 class JsonLines(logging.Formatter):
@@ -66,11 +67,13 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         facts = getattr(record, "facts", {})
         event = facts.get("event")
+        time = datetime.fromtimestamp(record.created, UTC)
+        message = record.getMessage() if event is None else LogEvent(event).sentence
         known = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": time.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": event,
-            "message": record.getMessage() if event is None else LogEvent(event).sentence,
+            "message": message,
         }
         return json.dumps(known | facts, default=str)
 
@@ -85,10 +88,12 @@ _logger = structlog.wrap_logger(
 @contextmanager
 def json_lines(stream: TextIO) -> Iterator[None]:
     """Write events to a stream as JSON lines, in the place of what the root logger makes of them."""
-    logger, handler = logging.getLogger(LOGGER), logging.StreamHandler(stream)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
+    logger = logging.getLogger(LOGGER)
     logger.addHandler(handler)
-    logger.propagate, before = False, logger.propagate
+    before = logger.propagate
+    logger.propagate = False
     try:
         yield
     finally:

@@ -29,24 +29,33 @@ class Proxies:
         if self._is_direct(host):
             return None
         variable, value = self._named(scheme)
-        variable, value = (variable, value) if value else self._named("all")
+        if not value:
+            variable, value = self._named("all")
         if not value:
             return None
-        proxy = Proxy(variable, value if "://" in value else f"http://{value}")
-        if why := _trouble(proxy.url):
-            raise ConfigError(f"The proxy in {proxy.variable} cannot be used: {why}. {OTHERWISE}")
-        return proxy
+        url = value if "://" in value else f"http://{value}"
+        why = _trouble(url)
+        if why:
+            raise ConfigError(f"The proxy in {variable} cannot be used: {why}. {OTHERWISE}")
+        return Proxy(variable, url)
 
     @property
     def exceptions(self) -> list[str]:
         """The hosts and addresses of NO_PROXY; an IPv6 address without its brackets."""
-        listed = (entry.strip(" []") for entry in self._named("no")[1].split(","))
-        return [entry for entry in listed if entry and "/" not in entry]
+        _, listed = self._named("no")
+        entries = [entry.strip(" []") for entry in listed.split(",")]
+        return [entry for entry in entries if entry and "/" not in entry]
 
     def _is_direct(self, host: str) -> bool:
         """Whether no proxy is on the way: never to this machine itself, nor to a host of NO_PROXY."""
-        names = [entry.lower().removeprefix("*").removeprefix(".") for entry in self.exceptions]
-        return is_loopback(host) or any(not name or f".{host.lower()}".endswith(f".{name}") for name in names)
+        if is_loopback(host):
+            return True
+        for entry in self.exceptions:
+            domain = entry.lower().removeprefix("*").removeprefix(".")
+            # A lone `*` stands for all hosts.
+            if not domain or f".{host.lower()}".endswith(f".{domain}"):
+                return True
+        return False
 
     def _named(self, kind: str) -> tuple[str, str]:
         """Return the variable of a kind, lower case first as in other programs, and its value."""
@@ -59,4 +68,6 @@ def _trouble(url: str) -> str | None:
     parts = split_url(url)
     if parts.scheme not in _SCHEMES or not parts.hostname:
         return _NO_URL
-    return _NO_SOCKS if parts.scheme.startswith("socks") and find_spec("socksio") is None else None
+    if parts.scheme.startswith("socks") and find_spec("socksio") is None:
+        return _NO_SOCKS
+    return None

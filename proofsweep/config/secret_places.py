@@ -11,7 +11,9 @@ _WORD = re.compile(r"[a-z]{1,20}|[A-Z]{1,20}|[A-Z][a-z]{1,19}|[0-9]{1,8}|[A-Za-z
 
 def shown_name(name: str, setting: str, *, is_there: bool = False) -> str:
     """Return a name for a message; `that <setting> names` if nothing has it, and it may be a secret."""
-    return name if is_there or _is_name(name) else f"that {setting} names"
+    if is_there or _is_name(name):
+        return name
+    return f"that {setting} names"
 
 
 def shown_file(path: Path, setting: str) -> str:
@@ -20,7 +22,9 @@ def shown_file(path: Path, setting: str) -> str:
     while not os.path.lexists(above) and above != above.parent:
         missing.append(above.name)
         above = above.parent
-    return str(path) if all(map(_is_name, missing)) else f"that {setting} names"
+    if not all(map(_is_name, missing)):
+        return f"that {setting} names"
+    return str(path)
 
 
 def _is_name(text: str) -> bool:

@@ -28,7 +28,10 @@ Seconds = Annotated[float, Field(gt=0)]
 
 def _readable(text: str, info: ValidationInfo) -> str:
     try:
-        duration_of(text) if info.field_name == "max_duration" else instant_of(text, utc_now(), UTC)
+        if info.field_name == "max_duration":
+            duration_of(text)
+        else:
+            instant_of(text, utc_now(), UTC)
     except UsageError as error:
         raise ValueError(error.message) from error
     return text
@@ -44,11 +47,19 @@ class Section(BaseModel):
 
 
 def _files_and_pairs(given: Any) -> list[Any]:  # noqa: ANN401 - what a person wrote
-    listed = given if isinstance(given, list | tuple) else [0]
-    entries: list[Any] = [[each] if isinstance(each, str) else each for each in listed]
-    if not all(isinstance(each, list | tuple) and len(each) in {1, 2} and each[0] for each in entries):
-        raise ValueError('must be a list of files, and of pairs like ["song.mp3", "song.mp3.sidecar"]')
-    return [(each[0], each[1] if len(each) > 1 else None) for each in entries]
+    pairs = list[Any]()
+    entries = given if isinstance(given, list | tuple) else [None]
+    for entry in entries:
+        match entry:
+            case str() if entry:
+                pairs.append((entry, None))
+            case [audio] if audio:
+                pairs.append((audio, None))
+            case [audio, sidecar] if audio:
+                pairs.append((audio, sidecar))
+            case _:
+                raise ValueError('must be a list of files, and of pairs like ["song.mp3", "song.mp3.sidecar"]')
+    return pairs
 
 
 class ServiceSettings(Section):
@@ -85,7 +96,9 @@ class ServiceSettings(Section):
         is_plain = self.base_url.startswith("http:")
         if is_plain and self.is_elsewhere and not self.allow_plain_http:
             mistakes.append("base_url is plain http, which sends the key unencrypted (allow_plain_http permits it)")
-        if sum(source is not None for source in (self.api_key_file, self.api_key_env, self.api_key_block)) > 1:
+        sources = (self.api_key_file, self.api_key_env, self.api_key_block)
+        given = [source for source in sources if source is not None]
+        if len(given) > 1:
             mistakes.append("give only one of api_key_file, api_key_env, api_key_block")
         if mistakes:
             raise ValueError("; ".join(mistakes))

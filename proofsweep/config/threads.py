@@ -86,12 +86,16 @@ def background_thread(
 def some_at_once(items: Iterable[Item], work: Callable[[Item], Result], at_once: int) -> Iterator[Result]:
     """Yield the results in the items' order; after an error no other item is begun, and those begun are finished."""
     waiting = iter(items)
+    begun = deque[Future[Result]]()
     with ThreadPoolExecutor(at_once) as pool:
-        begun: deque[Future[Result]] = deque(pool.submit(work, item) for item in islice(waiting, 2 * at_once))
+        # Twice as many as work at once: so the threads have work while the first result is awaited.
+        for item in islice(waiting, 2 * at_once):
+            begun.append(pool.submit(work, item))
         try:
             while begun:
                 yield begun.popleft().result()
-                begun.extend(pool.submit(work, item) for item in islice(waiting, 1))
+                for item in islice(waiting, 1):
+                    begun.append(pool.submit(work, item))
         finally:
             for future in begun:
                 future.cancel()

@@ -47,32 +47,39 @@ class AnswerHeaders:
     @classmethod
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
         """Read the headers of one answer; `now` turns a `Retry-After` date, which HTTP allows, into a duration."""
+        request_id = _text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid"))
         partner_date = _date(headers.get("date"))
+        wait_seconds = _wait_seconds(headers.get("retry-after"), partner_date or now)
         limit, remaining, reset = [headers.get(name) for name in _RATE_HEADERS]
+        replayed = _text(headers.get("idempotency-replayed")) or ""
         return cls(
-            request_id=_text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid")),
-            retry_after_seconds=_wait_seconds(headers.get("retry-after"), partner_date or now),
+            request_id=request_id,
+            retry_after_seconds=wait_seconds,
             rate_limit=_count(limit),
             rate_remaining=_headroom(remaining),
             rate_reset=instant_of(_count(reset)),
             partner_date=partner_date,
             sunset=_text(headers.get("sunset")),
-            is_replay=(headers.get("idempotency-replayed") or "").strip().lower() == "true",
+            is_replay=replayed.lower() == "true",
         )
 
 
 def _text(value: str | None) -> str | None:
-    return (value or "").strip()[:_MAX_TEXT_CHARS] or None
+    text = (value or "").strip()
+    return text[:_MAX_TEXT_CHARS] or None
 
 
 def _count(value: str | None) -> int | None:
     digits = (value or "").strip()
-    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_COUNT_DIGITS else None
+    # `isdecimal` alone takes the digits of other scripts, which no header has.
+    if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_COUNT_DIGITS:
+        return int(digits)
+    return None
 
 
 def _headroom(value: str | None) -> int | None:
-    """Return the calls that are left: none, also where more were let through than the quota has."""
     text = (value or "").strip()
+    # Less than none is left where more calls were let through than the quota has.
     if text.startswith("-") and _count(text[1:]) is not None:
         return 0
     return _count(text)
@@ -80,11 +87,17 @@ def _headroom(value: str | None) -> int | None:
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:
     text = (value or "").strip()
+    if not text.isascii():
+        return None
     try:
-        seconds = float(text) if text.isascii() else -1.0
+        seconds = float(text)
     except ValueError:
         date = _date(text)
-        seconds = -1.0 if date is None else max(0.0, (date - now).total_seconds())
+        if date is None:
+            return None
+        wait = date - now
+        seconds = max(0.0, wait.total_seconds())
+    # NaN, too, is not within the bounds.
     return seconds if 0 <= seconds <= _MAX_WAIT_SECONDS else None
 
 
@@ -92,7 +105,9 @@ def _wait_seconds(value: str | None, now: datetime) -> float | None:
 def _date(value: str | None) -> datetime | None:
     try:
         date = parsedate_to_datetime(value or "")
-        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+        if date.tzinfo is None:
+            return date.replace(tzinfo=UTC)
+        return date.astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 

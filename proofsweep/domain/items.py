@@ -16,6 +16,7 @@ ALGORITHMS: Final = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 """The algorithms that are compared, by the names that Python's hashlib gives them, the weakest first."""
 
 _LEAST_IN_KILOBYTES: Final = 65_536  # the smallest file whose size may be declared in kilobytes
+_ID_DIGITS = 32
 
 _SAME: Final = {"sha": "sha1", "sha2": "sha256"}
 
@@ -38,19 +39,24 @@ class Declared:
 
     @property
     def strongest(self) -> tuple[str, str] | None:
-        found = [name for name in ALGORITHMS if name in self.digests]
-        return (found[-1], self.digests[found[-1]]) if found else None
+        for name in reversed(ALGORITHMS):
+            if name in self.digests:
+                return name, self.digests[name]
+        return None
 
     def is_size(self, size_bytes: int) -> bool:
         """Whether a file of so many bytes has the declared size, in bytes or, as the standard says, in kilobytes."""
         if self.size_bytes in {None, 0, size_bytes}:  # senders who do not know the size write 0
             return True
-        kilobytes = (size_bytes / unit for unit in (1_000, 1_024))
-        return size_bytes >= _LEAST_IN_KILOBYTES and any(abs(each - self.size_bytes) < 1 for each in kilobytes)
+        if size_bytes < _LEAST_IN_KILOBYTES:
+            return False
+        kilobytes = (size_bytes / 1_000, size_bytes / 1_024)
+        return any(abs(size - self.size_bytes) < 1 for size in kilobytes)
 
     def with_others(self, other: "Declared") -> "Declared":
         size_bytes = other.size_bytes if self.size_bytes is None else self.size_bytes
-        return Declared(size_bytes=size_bytes, digests={**other.digests, **self.digests})
+        digests = {**other.digests, **self.digests}
+        return Declared(size_bytes=size_bytes, digests=digests)
 
 
 def algorithm_named(name: str) -> str | None:
@@ -63,18 +69,24 @@ def algorithm_named(name: str) -> str | None:
 
 def hex_digest(algorithm: str, written: str) -> str | None:
     """Return a digest, written in hex or base64, in lower-case hex; None if it is no digest of the algorithm."""
-    length, text = hashlib.new(algorithm, usedforsecurity=False).digest_size, "".join(written.split())
+    length = hashlib.new(algorithm, usedforsecurity=False).digest_size
+    text = "".join(written.split())
     if re.fullmatch(rf"[0-9a-fA-F]{{{2 * length}}}", text):
         return text.lower()
+    # Base64 has a second alphabet, for URLs and file names.
+    is_for_urls = "-" in text or "_" in text
+    altchars = b"-_" if is_for_urls else None
     try:
-        content = base64.b64decode(text, altchars=b"-_" if set("-_") & set(text) else None, validate=True)
+        content = base64.b64decode(text, altchars=altchars, validate=True)
     except (binascii.Error, ValueError):
         return None
     return content.hex() if len(content) == length else None
 
 
 def declared_json(declared: Declared | None) -> str | None:
-    return json.dumps({"size_bytes": declared.size_bytes, **declared.digests}) if declared else None
+    if not declared:
+        return None
+    return json.dumps({"size_bytes": declared.size_bytes, **declared.digests})
 
 
 def declared_from(text: str | None) -> Declared | None:
@@ -169,16 +181,19 @@ class WorkItem:
 
     @property
     def may_be_found(self) -> bool:
-        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs.
-
-        That a delivery lacks a file is a finding: its message was read in the same folder. Without a folder's listing
-        nobody knows which of its files is a pair.
-        """
-        reason = None if self.ineligible is None else self.ineligible.reason
-        if reason in {None, Reason.UNREADABLE_FOLDER} or (self.is_delivered and reason == Reason.MISSING_AUDIO):
+        """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs."""
+        if self.ineligible is None:
+            return False
+        reason = self.ineligible.reason
+        # Without a folder's listing nobody knows which of its files is a pair.
+        if reason == Reason.UNREADABLE_FOLDER:
+            return False
+        # That a delivery lacks a file is a finding: its message was read in the same folder.
+        if self.is_delivered and reason == Reason.MISSING_AUDIO:
             return False
         may_change = about(reason).may_be_outage or reason == Reason.DAMAGED_IN_DELIVERY
-        return may_change and (self.audio.startswith("/") or "://" in self.audio)
+        is_location = self.audio.startswith("/") or "://" in self.audio
+        return may_change and is_location
 
     @property
     def mode(self) -> Mode:
@@ -187,41 +202,57 @@ class WorkItem:
 
 def sidecar_key(sidecar: str | None, version: str | None) -> str | None:
     """Tell the sidecars of an audio apart, and from none: two files may have the same size and time."""
-    return None if sidecar is None else f"{utf8_text(sidecar.rpartition('/')[2])} {version}"
+    if sidecar is None:
+        return None
+    name = sidecar.rpartition("/")[2]
+    return f"{utf8_text(name)} {version}"
 
 
 def proof_id_of(location: str) -> str | None:
-    return location.removeprefix(PROOF_PREFIX) if location.startswith(PROOF_PREFIX) else None
+    if not location.startswith(PROOF_PREFIX):
+        return None
+    return location.removeprefix(PROOF_PREFIX)
 
 
 def relative_path_of(row: ManifestRow) -> str | None:
     """Return a row's audio as seen from the catalog's root, or None if it lies outside; without audio, its line."""
     if not row.audio:
         return row.where or None
-    is_outside = not row.named_audio or row.named_audio.startswith(("/", PROOF_PREFIX)) or "://" in row.named_audio
-    return None if is_outside else utf8_text(row.named_audio)
+    name = row.named_audio
+    if not name or name.startswith(("/", PROOF_PREFIX)) or "://" in name:
+        return None
+    return utf8_text(name)
 
 
 def modified_of(row: ManifestRow) -> float | None:
-    facts = (each for each in (row.audio_facts, row.sidecar_facts) if isinstance(each, FileFacts))
-    return max((each.modified for each in facts if each.modified is not None), default=None)
+    times = list[float]()
+    for facts in (row.audio_facts, row.sidecar_facts):
+        if isinstance(facts, FileFacts) and facts.modified is not None:
+            times.append(facts.modified)
+    return max(times, default=None)
 
 
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:
     """Return an item the same name in every run and on every machine.
 
-    It is the manifest's own id, or 32 hex digits made of the catalog's name and the audio's location relative to it. A
-    sidecar that comes later, or goes, makes no other item: its location counts only where it tells two rows apart.
+    It is the manifest's own id, or 32 hex digits made of the catalog's name and the audio's location relative to it.
     """
     if row.item_id:
         return utf8_text(row.item_id)
-    names = (catalog_name, row.named_audio, row.named_sidecar if row.is_told_by_sidecar else "")
-    return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
+    # A sidecar that comes later, or goes, makes no other item: its location counts only where it tells two rows apart.
+    sidecar = row.named_sidecar if row.is_told_by_sidecar else ""
+    return _hashed_id(raw_bytes(catalog_name), raw_bytes(row.named_audio), raw_bytes(sidecar))
 
 
 def id_without_audio(catalog_name: str, number: int) -> str:
     """Return the item ID of a row that names neither audio nor an id: such rows are told apart by their number."""
-    return hashlib.sha256(b"\0".join((raw_bytes(catalog_name), b"row", str(number).encode()))).hexdigest()[:32]
+    return _hashed_id(raw_bytes(catalog_name), b"row", str(number).encode())
+
+
+def _hashed_id(*parts: bytes) -> str:
+    # No file name can hold a NUL, so other names never join to the same bytes.
+    content = b"\0".join(parts)
+    return hashlib.sha256(content).hexdigest()[:_ID_DIGITS]
 
 
 def raw_bytes(location: str) -> bytes:
@@ -235,4 +266,6 @@ def raw_bytes(location: str) -> bytes:
 def utf8_text(text: str) -> str:
     r"""Write any text as valid UTF-8; bytes that are not UTF-8 become \xNN."""
     # Measured: most text is ASCII, and a plan asks 30 times for each row of a delivery.
-    return text if text.isascii() else raw_bytes(text).decode("utf-8", "backslashreplace")
+    if text.isascii():
+        return text
+    return raw_bytes(text).decode("utf-8", "backslashreplace")

@@ -4,7 +4,6 @@ import json
 import math
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Annotated, NoReturn
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StrictBool, StrictStr
@@ -22,7 +21,9 @@ _LAST_EPOCH_SECOND = 253_402_300_799
 
 def text_of(value: object) -> str | None:
     """Keep text, with `?` for what UTF-8 cannot hold; anything else is absent."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return value.encode("utf-8", "replace").decode()
 
 
 def short_text_of(value: object) -> str | None:
@@ -46,7 +47,9 @@ def number_of(value: object) -> float | None:
 def count_of(value: object) -> int | None:
     """Read a whole number that fits 64 bits, also one written as text."""
     number = number_of(value)
-    return int(number) if number is not None and abs(number) < 2**63 and number == int(number) else None
+    if number is None or abs(number) >= 2**63 or not number.is_integer():
+        return None
+    return int(number)
 
 
 def flag_of(value: object) -> bool | None:
@@ -57,15 +60,18 @@ def flag_of(value: object) -> bool | None:
 def instant_of(value: object) -> datetime | None:
     """Read unix epoch seconds; out of range or mistyped is absent. Contract, Resources: all timestamps."""
     seconds = number_of(value)
-    return datetime.fromtimestamp(seconds, UTC) if seconds is not None and 0 <= seconds <= _LAST_EPOCH_SECOND else None
+    if seconds is None or not 0 <= seconds <= _LAST_EPOCH_SECOND:
+        return None
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def instant_or_iso_of(value: object) -> datetime | None:
     """Read unix epoch seconds, or an ISO instant with its offset. Contract, Versioning 6: `deployedAt` was ISO text."""
-    with suppress(ValueError, OverflowError):
-        written = datetime.fromisoformat(value) if isinstance(value, str) else None
-        if written is not None and written.tzinfo is not None:
-            return written.astimezone(UTC)
+    if isinstance(value, str):
+        with suppress(ValueError, OverflowError):
+            written = datetime.fromisoformat(value)
+            if written.tzinfo is not None:
+                return written.astimezone(UTC)
     return instant_of(value)
 
 
@@ -74,7 +80,9 @@ def object_of(value: object) -> dict[str, object]:
 
 
 def list_of_objects(value: object) -> list[dict[str, object]]:
-    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [member for member in value if isinstance(member, dict)]
 
 
 def json_of(body: bytes) -> object:
@@ -100,6 +108,7 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
+    # Python reads 1e999 as infinity, which JSON cannot write again.
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("the number is too large")
@@ -107,7 +116,7 @@ def _finite(text: str) -> float:
 
 
 def _object(members: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse a repeated name: JSON readers differ in which value they take, and the values may contradict."""
+    # JSON readers differ in which value of a repeated name they take, and the values may contradict.
     read = dict(members)
     if len(read) < len(members):
         raise ValueError("a member name is repeated")
@@ -115,10 +124,16 @@ def _object(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _is_too_deep(value: object) -> bool:
+    # Layer by layer: a function that calls itself would be the recursion that deep nesting breaks.
     layer, level = [value], 0
     while layer and level <= _MAX_LEVELS:
-        members = [each.values() if isinstance(each, dict) else each for each in layer if isinstance(each, dict | list)]
-        layer, level = list(chain.from_iterable(members)), level + 1
+        members = list[object]()
+        for parent in layer:
+            if isinstance(parent, dict):
+                members.extend(parent.values())
+            elif isinstance(parent, list):
+                members.extend(parent)
+        layer, level = members, level + 1
     return level > _MAX_LEVELS
 
 

@@ -126,6 +126,7 @@ def outcome_of(answer: Answer) -> Accepted | Rejected:
         return Accepted(answer)
     if verdict not in VERDICT_ACTIONS:
         return Rejected(answer, Reason.UNKNOWN_VERDICT, about(Reason.UNKNOWN_VERDICT).meaning, Action.REJECT)
+    # Only one of both signals says yes: neither is believed.
     if good or verdict == Verdict.VALID:
         detail = f"The answer contradicts itself: good is {str(good).lower()}, but the verdict says otherwise."
         return Rejected(answer, Reason.CONTRADICTORY_ANSWER, detail, Action.REJECT)

@@ -93,7 +93,8 @@ def reason_entries() -> Mapping[str, ReasonEntry]:
     for members in written.values():
         members["at_fault"] = AtFault(members["at_fault"])
         members["heals"] = Heals(members.get("heals", Heals.NEVER))
-    return MappingProxyType({word: ReasonEntry(**members) for word, members in written.items()})
+    entries = {word: ReasonEntry(**members) for word, members in written.items()}
+    return MappingProxyType(entries)
 
 
 _ACCEPTED = ReasonEntry(
@@ -113,4 +114,6 @@ _ANY_OTHER = ReasonEntry(
 
 def about(reason: str | None, outcome: str = "") -> ReasonEntry:
     """Return what is known of a reason; statuses of the service, `http_422` and others, share one entry."""
-    return _ACCEPTED if outcome == "accepted" else reason_entries().get(reason or "", _ANY_OTHER)
+    if outcome == "accepted":
+        return _ACCEPTED
+    return reason_entries().get(reason or "", _ANY_OTHER)

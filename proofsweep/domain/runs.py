@@ -4,6 +4,7 @@ Operations are runs of another kind: uses of the partner's other endpoints. So i
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
@@ -86,7 +87,9 @@ class Plan:
         return self.items <= SMALL_RUN_ITEMS
 
     def rows_of_partition(self, partition: int) -> range:
-        return range(self.items * partition // self.partitions, self.items * (partition + 1) // self.partitions)
+        first = self.items * partition // self.partitions
+        end = self.items * (partition + 1) // self.partitions
+        return range(first, end)
 
     def partition_of_leg(self, leg: int) -> int:
         """The legs of each partition are a sequence of their own: of 3 partitions, the second one has 2, 5, 8."""
@@ -99,18 +102,23 @@ class Plan:
     @property
     def batches(self) -> list[range]:
         """The rows of each object of planned items, in their order."""
-        firsts = range(0, self.items, self.batch_items)
-        return [range(first, min(first + self.batch_items, self.items)) for first in firsts]
+        batches = list[range]()
+        for first in range(0, self.items, self.batch_items):
+            end = min(first + self.batch_items, self.items)
+            batches.append(range(first, end))
+        return batches
 
 
 def new_run_id(now: datetime, tail: str) -> str:
     """Name a run so that names sort by time: UTC to the millisecond, then a random tail, without a hyphen."""
-    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{now.microsecond // 1000:03}{tail}"
+    milliseconds = now.microsecond // 1000
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{milliseconds:03}{tail}"
 
 
 def began_at(run_id: str) -> datetime:
     """Return the second that a run is named by; ValueError if it is no name of a run."""
-    return datetime.strptime(run_id.partition("_")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    second, _, _ = run_id.partition("_")
+    return datetime.strptime(second, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +138,9 @@ def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:
         return None
     if bounds.max_calls is None:
         return bounds
-    return replace(bounds, max_calls=bounds.max_calls - calls) if bounds.max_calls > calls else None
+    if bounds.max_calls <= calls:
+        return None
+    return replace(bounds, max_calls=bounds.max_calls - calls)
 
 
 def closing_of(
@@ -140,8 +150,12 @@ def closing_of(
 
     `until` is as `instant_of` reads it. `max_duration` is `7h`, `90m`, `1h30m`. `now` has a zone.
     """
-    closings = [] if until is None else [instant_of(until, now, zone)]
-    closings += [] if max_duration is None else [now.astimezone(UTC).replace(microsecond=0) + duration_of(max_duration)]
+    # A leg may have both bounds; the window closes at the first.
+    closings = list[datetime]()
+    if until is not None:
+        closings.append(instant_of(until, now, zone))
+    if max_duration is not None:
+        closings.append(_after(now, max_duration))
     return min(closings, default=None)
 
 
@@ -152,12 +166,26 @@ def instant_of(until: str, now: datetime, zone: tzinfo | None = None) -> datetim
     which a clock in its zone shows it; one whose date is past is given as it is. UsageError if it cannot be read.
     """
     if until.strip() and _DURATION.fullmatch(until.strip()):
-        return now.astimezone(UTC).replace(microsecond=0) + duration_of(until)
+        return _after(now, until)
     day, wanted, where = _parts_of(until, zone)
+    if day is not None:
+        return utc_of(datetime.combine(day, wanted, where))
+    return _next_moment(wanted, where, now)
+
+
+def _after(now: datetime, span: str) -> datetime:
+    whole_second = now.astimezone(UTC).replace(microsecond=0)
+    return whole_second + duration_of(span)
+
+
+def _next_moment(wanted: time, where: tzinfo | None, now: datetime) -> datetime:
     today = now.astimezone(where).date()
-    days = [today + timedelta(days=ahead) for ahead in range(3)] if day is None else [day]
-    moments = [utc_of(datetime.combine(each, wanted, where)) for each in days]
-    return min((moment for moment in moments if moment > now), default=moments[-1])
+    moments = list[datetime]()
+    for days_ahead in range(3):
+        day = today + timedelta(days=days_ahead)
+        moments.append(utc_of(datetime.combine(day, wanted, where)))
+    later = [moment for moment in moments if moment > now]
+    return min(later, default=moments[-1])
 
 
 def duration_of(text: str) -> timedelta:
@@ -165,24 +193,22 @@ def duration_of(text: str) -> timedelta:
 
     UsageError if it cannot be read, is zero or is longer than a year.
     """
-    found = _DURATION.fullmatch(text.strip())
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
-    try:
-        span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-    except OverflowError:
-        span = timedelta()
+    span = timedelta()
+    match = _DURATION.fullmatch(text.strip())
+    if match:
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        with suppress(OverflowError):
+            span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
     if not timedelta() < span < timedelta(days=366):
         raise UsageError(f"{text!r} is not a time span of up to a year; write it like 30d, 7h, 90m or 1h30m.")
     return span
 
 
 def utc_of(moment: datetime) -> datetime:
-    """Return a moment in UTC. One without a zone is of this machine's clock; UsageError if TZ names an unknown zone.
-
-    The system also knows zones of POSIX such as `CET-1CEST,M3.5.0,M10.5.0/3`. An unknown one is UTC to it, under the
-    first letters of the name.
-    """
+    """Return a moment in UTC. One without a zone is of this machine's clock; UsageError if TZ names an unknown zone."""
     here = moment.astimezone()
+    # The system also knows zones of POSIX such as `CET-1CEST,M3.5.0,M10.5.0/3`. An unknown one is UTC to it, under the
+    # first letters of the name.
     if moment.tzinfo is None and not here.utcoffset() and here.tzname() not in _NAMES_OF_UTC:
         raise UsageError(
             f"This machine does not know its time zone (TZ begins with {here.tzname()!r}): set TZ to one such as "
@@ -192,19 +218,26 @@ def utc_of(moment: datetime) -> datetime:
 
 
 def _parts_of(until: str, zone: tzinfo | None) -> tuple[date | None, time, tzinfo | None]:
-    found = _INSTANT.fullmatch(until.strip())
+    match = _INSTANT.fullmatch(until.strip())
+    written_day, clock, where = match.groups() if match else ("", "", "")
+    if clock[1:2] == ":":  # as in 6:00
+        clock = f"0{clock}"
     try:
-        day, clock, where = found.groups() if found else ("", "", "")
-        wanted = time.fromisoformat(clock.rjust(len(clock) + (clock[1:2] == ":"), "0"))
-        return (date.fromisoformat(day) if day else None), wanted, _zone_of(where) if where else zone
+        wanted = time.fromisoformat(clock)
+        day = date.fromisoformat(written_day) if written_day else None
+        if where:
+            zone = _zone_of(where)
     except (ZoneInfoNotFoundError, ValueError) as error:
         examples = "06:00, '06:00 Europe/Berlin', 2026-11-21T06:00+01:00 or 7h"
         raise UsageError(f"{until!r} is not a time or names an unknown zone; write it like {examples}.") from error
+    return day, wanted, zone
 
 
 def _zone_of(where: str) -> tzinfo:
     is_offset = where[0] in "+-" or where == "Z"
-    return datetime.strptime(where, "%z").tzinfo or UTC if is_offset else ZoneInfo(where)
+    if is_offset:
+        return datetime.strptime(where, "%z").tzinfo or UTC
+    return ZoneInfo(where)
 
 
 class OperationKind(StrEnum):
@@ -278,7 +311,8 @@ class RotationIntent(Operation):
     @property
     def operation(self) -> Operation:
         """What its plan holds: all but the Idempotency-Key."""
-        return Operation(**{each.name: getattr(self, each.name) for each in fields(Operation)})
+        members = {member.name: getattr(self, member.name) for member in fields(Operation)}
+        return Operation(**members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,8 @@ def key_of_value(value: str) -> str:
     Upper and lower case, blanks of every kind, marks that nobody sees and composed letters do not count.
     `queries.views` has the same in SQL.
     """
-    words = re.sub(BLANKS, " ", re.sub(UNSEEN_MARKS, "", value)).strip()
+    seen = re.sub(UNSEEN_MARKS, "", value)
+    words = re.sub(BLANKS, " ", seen).strip()
     key = unicodedata.normalize("NFC", words).lower()
     for letter, plain in LOWER_FORMS.items():
         key = key.replace(letter, plain)
@@ -51,7 +52,10 @@ def tag_named(name: str, known: Iterable[str]) -> str | None:
     if name in names:
         return name
     key = key_of_tag(name)
-    return next((each for each in names if key_of_tag(each) == key), None)
+    for spelling in names:
+        if key_of_tag(spelling) == key:
+            return spelling
+    return None
 
 
 def tag_of(tags: Mapping[str, str], name: str) -> str | None:
@@ -60,26 +64,32 @@ def tag_of(tags: Mapping[str, str], name: str) -> str | None:
 
 
 def spellings_by_key(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        found.setdefault(key_of_tag(name), []).append(name)
-    return found
+        spellings = by_key.setdefault(key_of_tag(name), [])
+        spellings.append(name)
+    return by_key
 
 
 def known_tag(name: str, known: Iterable[str]) -> str:
     """Return the known spelling of a tag; UsageError, which names the tags that there are, if no row has it."""
     names = [spellings[0] for spellings in spellings_by_key(known).values()]
-    found = tag_named(name, names)
-    if found is None:
-        there_are = f"there are {', '.join(map(printable, names))}" if names else "these rows have no tags"
-        raise UsageError(f"No row has the tag {printable(name)!r}{did_you_mean(name, names)}; {there_are}.")
-    return found
+    tag = tag_named(name, names)
+    if tag is not None:
+        return tag
+    there_are = "these rows have no tags"
+    if names:
+        listed = ", ".join(map(printable, names))
+        there_are = f"there are {listed}"
+    raise UsageError(f"No row has the tag {printable(name)!r}{did_you_mean(name, names)}; {there_are}.")
 
 
 def columns_of(given: Mapping[str, str]) -> dict[str, str]:
     """Return the manifest's name of the column of each role; ValueError if one is no role, or has no column."""
     columns = {role: name.strip() for role, name in given.items()}
-    if not {*columns} <= {*ROLES} or not all(columns.values()) or columns.get(ROLES[0]) == NO_COLUMN:
+    has_unknown_role = not {*columns} <= {*ROLES}
+    has_no_audio = columns.get(ROLES[0]) == NO_COLUMN
+    if has_unknown_role or has_no_audio or not all(columns.values()):
         raise ValueError("must name a column for audio, sidecar or id, and for nothing else; none is for the last two")
     return columns
 
@@ -89,45 +99,58 @@ def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) ->
 
     `located` gives the location of a list as it is kept.
     """
-    checksums = []
-    for each in written:
-        if not each.startswith(_COLUMN):
-            if not each.strip():
-                raise ValueError("must be a list of checksum lists, and of columns like column:md5")
-            checksums.append(located(each))
-            continue
-        name, _, last = (part.strip() for part in each.removeprefix(_COLUMN).rpartition(":"))
-        name, algorithm = (name, algorithm_named(last)) if name else (last, algorithm_named(last))
-        if not name or algorithm is None:
-            raise ValueError(
-                "must name a column as column:NAME:ALGORITHM, or as column:md5 if it has the algorithm's name; the "
-                f"algorithms are {', '.join(ALGORITHMS)}"
-            )
-        checksums.append(f"{_COLUMN}{name}:{algorithm}")
+    checksums = list[str]()
+    for checksum in written:
+        if checksum.startswith(_COLUMN):
+            checksums.append(_checksum_column(checksum))
+        elif checksum.strip():
+            checksums.append(located(checksum))
+        else:
+            raise ValueError("must be a list of checksum lists, and of columns like column:md5")
     return tuple(checksums)
 
 
+def _checksum_column(written: str) -> str:
+    """Read `column:NAME:ALGORITHM`, or `column:md5` of a column that has the algorithm's name."""
+    column = written.removeprefix(_COLUMN)
+    name, _, last = (part.strip() for part in column.rpartition(":"))
+    algorithm = algorithm_named(last)
+    name = name or last
+    if not name or algorithm is None:
+        algorithms = ", ".join(ALGORITHMS)
+        raise ValueError(
+            "must name a column as column:NAME:ALGORITHM, or as column:md5 if it has the algorithm's name; the "
+            f"algorithms are {algorithms}"
+        )
+    return f"{_COLUMN}{name}:{algorithm}"
+
+
 def checksum_lists_in(checksums: Iterable[str]) -> list[str]:
-    return [each for each in checksums if not each.startswith(_COLUMN)]
+    return [checksum for checksum in checksums if not checksum.startswith(_COLUMN)]
 
 
 def checksum_columns_in(checksums: Iterable[str]) -> dict[str, str]:
     """Return the names of the columns that hold digests, each with its algorithm."""
-    columns = (each.removeprefix(_COLUMN).rpartition(":") for each in checksums if each.startswith(_COLUMN))
-    return {name: algorithm for name, _, algorithm in columns}
+    algorithms = dict[str, str]()
+    for checksum in checksums:
+        if checksum.startswith(_COLUMN):
+            column = checksum.removeprefix(_COLUMN)
+            name, _, algorithm = column.rpartition(":")
+            algorithms[name] = algorithm
+    return algorithms
 
 
 def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:
     r"""Read `D:\Musik=/mnt/musik`; ValueError if one does not lead to an absolute path or a bucket URL."""
-    maps = []
-    for each in written:
-        found = _MAP.fullmatch(each)
-        if found is None:
+    maps = list[tuple[str, str]]()
+    for path_map in written:
+        match = _MAP.fullmatch(path_map)
+        if match is None:
             raise ValueError(
                 r"must be a list like ['D:\Musik=/mnt/musik']: beginnings of the manifest's paths, and the absolute "
                 "paths or bucket URLs that they stand for"
             )
-        maps.append((found[1], found[2]))
+        maps.append((match[1], match[2]))
     return tuple(maps)
 
 
@@ -144,6 +167,7 @@ def encoding_named(name: str) -> str:
 
 def own_pattern(pattern: str) -> str:
     """Return a pattern by which sidecars differ from other files; raise ValueError for any other."""
+    # A NUL, which no file name can hold, stands for the placeholder.
     rest = pattern.replace(NAME, "\0").replace(STEM, "\0")
     if rest.count("\0") != 1 or rest == "\0" or any(sign in rest for sign in "{}/"):
         raise ValueError("must be {name} or {stem}, once, with more text and no other placeholder, like {name}.sidecar")

@@ -42,20 +42,24 @@ _MARKS = {
 
 def marked_codec(start: bytes) -> str | None:
     """Return the codec that a byte order mark says, or NULs where UTF-16 has them; None without either."""
-    found = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
-    if found is None and b"\0" in start[:4]:
-        return "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
-    return found
+    for mark, codec in _MARKS.items():
+        if start.startswith(mark):
+            return codec
+    # Without a mark: the first letters of a file are mostly ASCII, and UTF-16 has a NUL in each of these.
+    if b"\0" not in start[:4]:
+        return None
+    return "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
 
 
 def text_of_file(content: bytes, errors: str = "strict") -> str:
     """Decode a file that a person has written: UTF-8, or UTF-16 or UTF-32 as PowerShell and Notepad write it."""
-    return content.decode(marked_codec(content) or "utf-8", errors)
+    codec = marked_codec(content) or "utf-8"
+    return content.decode(codec, errors)
 
 
 def printable(text: str) -> str:
     """Write text on one line: a character that is not seen becomes an escape, as in a Python string."""
-    return _escaped(text, lambda char: char.encode("unicode_escape").decode())
+    return _escaped(text, _as_in_python)
 
 
 def printable_json(document: object, *, is_ascii: bool = False) -> str:
@@ -67,7 +71,7 @@ def printable_json(document: object, *, is_ascii: bool = False) -> str:
         text = json.dumps(document, ensure_ascii=is_ascii, default=_plain, allow_nan=False)
     except ValueError:  # NaN or Infinity, which JSON does not know
         text = json.dumps(_without_infinity(document), ensure_ascii=is_ascii, default=_plain, allow_nan=False)
-    return _escaped(text, lambda char: json.dumps(char)[1:-1])
+    return _escaped(text, _as_in_json)
 
 
 def markdown(text: str) -> str:
@@ -76,11 +80,14 @@ def markdown(text: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    if count != 1:
+        noun = f"{noun}s"
+    return f"{count:,} {noun}"
 
 
 def remaining_words(remaining: int, rows: int) -> str:
-    return f"{remaining:,} of {counted(rows, 'row')} {'remains' if remaining == 1 else 'remain'}"
+    verb = "remains" if remaining == 1 else "remain"
+    return f"{remaining:,} of {counted(rows, 'row')} {verb}"
 
 
 def minute_of(instant: datetime) -> str:
@@ -90,7 +97,11 @@ def minute_of(instant: datetime) -> str:
 def duration_text(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    if minutes:
+        return f"{minutes} min {rest:02} s"
+    return f"{rest} s"
 
 
 def reset_clause(reset: datetime | None, now: datetime) -> str:
@@ -123,16 +134,29 @@ def _without_infinity(value: object) -> object:
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
     if text.isprintable():
         return text
-    return "".join(escape(each) if _is_unseen(each) and each not in _JOINERS else each for each in text)
+    return "".join(escape(char) if _is_unseen(char) else char for char in text)
 
 
 def _is_unseen(char: str) -> bool:
+    if char in _JOINERS:
+        return False
     return category(char) in _UNSEEN or char in _NO_LETTERS
+
+
+def _as_in_python(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def _as_in_json(char: str) -> str:
+    quoted = json.dumps(char)
+    return quoted[1:-1]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     alike = get_close_matches(name, known, 1, ALIKE)
-    return f" (did you mean {alike[0]}?)" if alike else ""
+    if not alike:
+        return ""
+    return f" (did you mean {alike[0]}?)"
 
 
 def shown_value(value: object) -> str:
@@ -154,7 +178,9 @@ def shown_value(value: object) -> str:
 def csv_cell(value: object) -> str:
     """Write a value for a cell of a spreadsheet; a number stays one, and no text is run as a formula."""
     text = shown_value(value)
-    return text if isinstance(value, int | float | Decimal) else defused(text)
+    if isinstance(value, int | float | Decimal):
+        return text
+    return defused(text)
 
 
 def defused(text: str) -> str:
@@ -164,9 +190,11 @@ def defused(text: str) -> str:
 
 def percent_of(part: int, whole: int, decimals: int = 1) -> str:
     """Write a share in percent, rounded; but 100 means all, and 0 none."""
+    if part == 0:
+        return f"{0:.{decimals}f}"
+    if part == whole:
+        return "100"
     # A page that says 100 closes the case, so no rounding may say it while a file is left.
-    if part in {0, whole}:
-        return "100" if part else f"{0:.{decimals}f}"
     step = 10**-decimals
     share = min(max(100 * part / whole, step), 100 - step)
     return f"{share:.{decimals}f}"
@@ -174,4 +202,4 @@ def percent_of(part: int, whole: int, decimals: int = 1) -> str:
 
 def without_logins(text: str) -> str:
     """Return a text without the users and passwords of the URLs in it; Azure's `container@account` is none."""
-    return _LOGIN.sub(lambda found: found[1] or found[2], text)
+    return _LOGIN.sub(lambda match: match[1] or match[2], text)
