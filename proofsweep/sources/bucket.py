@@ -91,8 +91,7 @@ class BucketFiles:
         With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
         twice.
         """
-        store, key = self.store_and_key(location)
-        prefix = f"{key.rstrip('/')}/" if key else ""
+        store, prefix = self._store_and_prefix(location)
         try:
             yield from _pages(store, prefix)
         except FAILURES as error:
@@ -105,30 +104,43 @@ class BucketFiles:
 
     def in_folder(self, location: str, *, bad: set[str] | None = None) -> dict[str, FileFacts]:
         """Return the facts of the objects right in a prefix by name; SourceError and `bad` as in `listed`."""
-        store, key = self.store_and_key(location)
-        prefix = f"{key.rstrip('/')}/" if key else ""
+        store, prefix = self._store_and_prefix(location)
         try:
             objects = obstore.list_with_delimiter(store, prefix or None)["objects"]
         except FAILURES as error:
             if bad is None or _bad_key_of(error) is None:
                 raise source_error(error) from error
-            below = ((key.removeprefix(prefix), facts) for key, facts in self.listed(location, bad=bad))
+            below = self._names_below(location, prefix, bad)
             return {name: facts for name, facts in below if "/" not in name}
-        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in objects}
+        return {_name_of(meta["path"]): facts_of(meta) for meta in objects}
 
     def entries(self, location: str) -> dict[str, FileFacts | None]:
         """Return the names right in a prefix, those of folders without facts; SourceError if it cannot be listed."""
-        store, key = self.store_and_key(location)
-        prefix = f"{key.rstrip('/')}/" if key else ""
+        store, prefix = self._store_and_prefix(location)
+        entries = dict[str, FileFacts | None]()
         try:
-            found = obstore.list_with_delimiter(store, prefix or None)
+            listing = obstore.list_with_delimiter(store, prefix or None)
         except FAILURES as error:
             if _bad_key_of(error) is None:
                 raise source_error(error) from error
-            below = ((key.removeprefix(prefix), facts) for key, facts in self.listed(location, bad=set()))
-            return {name.partition("/")[0]: None if "/" in name else facts for name, facts in below}
-        names = {each.rstrip("/").rpartition("/")[2]: None for each in found["common_prefixes"]}
-        return names | {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
+            for path, facts in self._names_below(location, prefix, set()):
+                name, is_folder, _ = path.partition("/")
+                entries[name] = None if is_folder else facts
+            return entries
+        for folder in listing["common_prefixes"]:
+            entries[_name_of(folder.rstrip("/"))] = None
+        for meta in listing["objects"]:
+            entries[_name_of(meta["path"])] = facts_of(meta)
+        return entries
+
+    def _store_and_prefix(self, location: str) -> tuple["ObjectStore", str]:
+        store, key = self.store_and_key(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        return store, prefix
+
+    def _names_below(self, location: str, prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
+        for key, facts in self.listed(location, bad=bad):
+            yield key.removeprefix(prefix), facts
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
@@ -214,8 +226,9 @@ class BucketFile(OpenFile):
         self._etag: str | None = None
         self._stream: Iterator[bytes] = iter(())
         if is_whole:
-            found = self._get({})
-            self._opened, self._stream = facts_of(found.meta), iter(found.stream(min_chunk_size=PIECE_BYTES))
+            answer = self._get({})
+            self._opened = facts_of(answer.meta)
+            self._stream = iter(answer.stream(min_chunk_size=PIECE_BYTES))
             self._head = next(self._stream, b"")
         else:
             self._opened, self._head = self._look()
@@ -232,7 +245,8 @@ class BucketFile(OpenFile):
             return b""
         if not self._start <= offset < self._start + len(self._piece):
             self._move_to(offset)
-        return self._piece[offset - self._start : offset - self._start + most_bytes]
+        begin = offset - self._start
+        return self._piece[begin : begin + most_bytes]
 
     def close(self) -> None:
         self._stream, self._piece = iter(()), b""
@@ -240,12 +254,14 @@ class BucketFile(OpenFile):
 
     def _look(self) -> tuple[FileFacts, bytes]:
         try:
-            found = self._get({"range": (0, LOOK_BYTES)})
-            return facts_of(found.meta), bytes(found.bytes())
+            answer = self._get({"range": (0, LOOK_BYTES)})
+            return facts_of(answer.meta), bytes(answer.bytes())
         except FAILURES as error:
+            # An empty object has no range at all, and only its head can be asked for.
             if failure_of(error).kind is not FailureKind.EMPTY_RANGE:
                 raise
-            return facts_of(obstore.head(self._store, self._key)), b""
+            meta = obstore.head(self._store, self._key)
+            return facts_of(meta), b""
 
     def _move_to(self, offset: int) -> None:
         """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
@@ -268,15 +284,15 @@ class BucketFile(OpenFile):
         options: GetOptions = {"range": {"offset": offset}}
         if self._etag is not None:
             options["if_match"] = self._etag
-        found = self._get(options)
-        if facts_of(found.meta) != self._opened:  # the store ignores conditions
+        answer = self._get(options)
+        if facts_of(answer.meta) != self._opened:  # the store ignores conditions
             raise SourceError("The object was replaced while it was read.", reason=Reason.SOURCE_CHANGED)
-        return iter(found.stream(min_chunk_size=PIECE_BYTES))
+        return iter(answer.stream(min_chunk_size=PIECE_BYTES))
 
     def _get(self, options: "GetOptions") -> "GetResult":
-        found = obstore.get(self._store, self._key, options=options)
-        self._etag = found.meta["e_tag"]
-        return found
+        answer = obstore.get(self._store, self._key, options=options)
+        self._etag = answer.meta["e_tag"]
+        return answer
 
 
 def folders_below(
@@ -291,21 +307,29 @@ def folders_below(
     why_folder = lru_cache(FOLDERS_KEPT)(partial(rule.why, is_folder=True))
 
     def row(key: str, facts: FileFacts) -> tuple[object, ...]:
-        parts = key.removeprefix(prefix).lstrip("/").split("/")
-        whys = (why_folder("/".join(parts[:end])) for end in range(1, len(parts)))
-        at, why = next(((at, why) for at, why in enumerate(whys) if why is not None), (len(parts) - 1, None))
-        why = why or rule.why("/".join(parts), is_folder=False)
-        folder = "".join(f"{_STEP}{part}" for part in parts[:at])
-        return folder, parts[at], why, facts.size_bytes, facts.version, facts.modified
+        path = key.removeprefix(prefix).lstrip("/")
+        *folders, name = path.split("/")
+        why = None
+        for at, folder in enumerate(folders):
+            why = why_folder("/".join(folders[: at + 1]))
+            if why is not None:
+                folders, name = folders[:at], folder
+                break
+        else:
+            why = rule.why(path, is_folder=False)
+        above = "".join(f"{_STEP}{folder}" for folder in folders)
+        return above, name, why, facts.size_bytes, facts.version, facts.modified
 
-    with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
+    # A bucket may have more objects than fit into memory, so SQLite sorts them in an unnamed file. It is deleted when
+    # it is closed.
+    with closing(sqlite3.connect("", check_same_thread=False)) as file:
         file.execute(_TABLE)
         file.executemany(_ADD, starmap(row, listed))
         file.execute(_DROP_MARKERS)
-        for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
+        for path, rows in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
             files: dict[str, FileFacts] = {}
             left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-            for _, name, why, *facts in found:
+            for _, name, why, *facts in rows:
                 if why is None:
                     files[name] = FileFacts(*facts)
                 else:
@@ -317,58 +341,88 @@ def folders_below(
 
 def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
     for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
-        yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+        for meta in page:
+            key = meta["path"]
+            if key.startswith(prefix):
+                yield key, facts_of(meta)
 
 
 def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
     """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
     try:
-        found = obstore.list_with_delimiter(store, prefix or None)
-        yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
-        for each in found["common_prefixes"]:
-            below = f"{each}/"
+        listing = obstore.list_with_delimiter(store, prefix or None)
+        for meta in listing["objects"]:
+            yield meta["path"], facts_of(meta)
+        for folder in listing["common_prefixes"]:
+            below = f"{folder}/"
             if len(below) <= len(prefix) or below == "/":  # the key has a slash too many, which obstore drops
                 bad.add(f"{prefix}/")
             else:
                 yield from _around_bad_keys(store, below, bad)
     except FAILURES as error:
-        key, before, after = _bad_key_of(error), "", ""
-        while key is not None:
-            bad.add(key)
-            below, _, more = key[len(prefix) :].partition("/")
-            if more and not _is_bad(below):  # it lies in a folder of this folder
-                key = f"{prefix}{below}/"
-                yield from _around_bad_keys(store, key, bad)
-            before, after, key = after, _next_of(key), None
-            if after <= before:  # the store lists from the beginning again
-                return
-            try:
-                yield from _pages(store, prefix, after)
-            except FAILURES as other:
-                if (key := _bad_key_of(other)) is None:
-                    raise
-            else:
-                return
-        raise
+        key = _bad_key_of(error)
+        if key is None:
+            raise
+        yield from _past_bad_key(store, prefix, key, bad)
+
+
+def _past_bad_key(store: "ObjectStore", prefix: str, key: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
+    """Yield what lies after a bad key, and after each further one at which the listing fails again."""
+    after = ""
+    while True:
+        bad.add(key)
+        below, _, more = key[len(prefix) :].partition("/")
+        if more and not _is_bad(below):  # it lies in a folder of this folder
+            key = f"{prefix}{below}/"
+            yield from _around_bad_keys(store, key, bad)
+        before, after = after, _next_of(key)
+        if after <= before:  # the store lists from the beginning again
+            return
+        try:
+            yield from _pages(store, prefix, after)
+        except FAILURES as error:
+            next_key = _bad_key_of(error)
+            if next_key is None:
+                raise
+            key = next_key
+        else:
+            return
 
 
 def _next_of(key: str) -> str:
     """Return a key that can be named, and comes after all that begin with this one."""
-    found = _CONTROL.search(key)
-    return f"{key.removesuffix('/')}0" if found is None else key[: found.start()] + (" " if found[0] < " " else "\x80")
+    control = _CONTROL.search(key)
+    if control is None:
+        return f"{key.removesuffix('/')}0"  # the zero comes right after the slash
+    # A blank comes after the control characters of ASCII, and \x80 after the one at its end.
+    next_character = " " if control[0] < " " else "\x80"
+    return key[: control.start()] + next_character
+
+
+def _name_of(key: str) -> str:
+    return key.rpartition("/")[2]
 
 
 def facts_of(meta: "ObjectMeta") -> FileFacts:
     """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
+    return FileFacts(meta["size"], _version_of(meta), meta["last_modified"].timestamp())
+
+
+def _version_of(meta: "ObjectMeta") -> str:
     etag = meta["e_tag"]
-    version = etag.removeprefix("W/").strip('"') if etag else f"{meta['size']}-{meta['last_modified'].isoformat()}"
-    return FileFacts(meta["size"], version, meta["last_modified"].timestamp())
+    if etag:
+        return etag.removeprefix("W/").strip('"')
+    modified = meta["last_modified"].isoformat()
+    return f"{meta['size']}-{modified}"
 
 
 def source_error(error: Exception) -> SourceError:
     failure, key = failure_of(error), _bad_key_of(error)
-    sentence = _bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
-    return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
+    reason = _REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE)
+    if key is not None:
+        return SourceError(_bad_key_words(key), reason=reason)
+    clause = failure.sentence
+    return SourceError(f"{clause[0].upper()}{clause[1:]}.", reason=reason)
 
 
 def refuse_bad_key(key: str) -> None:
@@ -379,12 +433,16 @@ def refuse_bad_key(key: str) -> None:
 
 def _bad_key_of(error: Exception) -> str | None:
     """Return the key that cannot be requested, up to the part that is wrong; None of another failure."""
-    found = _NAMED.search(str(error)) if failure_of(error).kind is FailureKind.BAD_KEY else None
-    if found is None:
+    if failure_of(error).kind is not FailureKind.BAD_KEY:
         return None
-    parts = found[1].split("/")
-    at = next((at for at, part in enumerate(parts) if _is_bad(part)), len(parts) - 1)
-    return "/".join([*parts[: at + 1], *[""][: len(parts) - at - 1]])
+    named = _NAMED.search(str(error))
+    if named is None:
+        return None
+    parts = named[1].split("/")
+    for at, part in enumerate(parts[:-1], start=1):
+        if _is_bad(part):
+            return "/".join(parts[:at]) + "/"
+    return named[1]
 
 
 def _bad_key_words(key: str) -> str:

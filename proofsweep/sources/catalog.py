@@ -30,8 +30,8 @@ class DeliveryCounts:
     unreadable: int = 0
 
     def __str__(self) -> str:
-        counts = asdict(self)
-        return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+        counted = {name: count for name, count in asdict(self).items() if count}
+        return ", ".join(f"{count:,} {name}" for name, count in counted.items())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,8 +93,10 @@ class PartOfCatalog(Catalog):
     """Some rows of a catalog, which bear its name; by default all of them."""
 
     def __init__(self, whole: Catalog) -> None:
-        self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
-        self.ignored, self._whole = whole.ignored, whole
+        self.name, self.kind = whole.name, whole.kind
+        self.location, self.root = whole.location, whole.root
+        self.ignored = whole.ignored
+        self._whole = whole
 
     @property
     def whole(self) -> Catalog:
@@ -134,8 +136,10 @@ class CatalogBase:
             return ""
         if not location.startswith("/"):  # a URL
             return path_within(location, self.root)
-        if location.startswith(self._written):  # a link in it keeps its own name, however the catalog was spelled
-            name = self._relative(self._resolved + location[len(self._written) :])
+        # A link in the folder keeps its own name, however the catalog was spelled.
+        if location.startswith(self._written):
+            rest = location[len(self._written) :]
+            name = self._relative(self._resolved + rest)
             if not name.startswith("/"):
                 return name
         folder, name = posixpath.split(location)
@@ -171,32 +175,36 @@ class SupplierFolder:
         """
         if self.number is None:
             return {}
-        folders, is_outside = named_audio.split("/")[:-1], named_audio.startswith("/") or "://" in named_audio
+        is_outside = named_audio.startswith("/") or "://" in named_audio
+        *folders, _ = named_audio.split("/")
         if is_outside or len(folders) < self.number or tag_named(SUPPLIER_TAG, known) is not None:
             return {}
         return {SUPPLIER_TAG: folders[self.number - 1]}
 
     def among(self, tag_names: Iterable[str]) -> list[str]:
         names = [*tag_names]
-        is_new = self.number is not None and tag_named(SUPPLIER_TAG, names) is None
-        return [*names, SUPPLIER_TAG] if is_new else names
+        if self.number is not None and tag_named(SUPPLIER_TAG, names) is None:
+            names.append(SUPPLIER_TAG)
+        return names
 
 
 def with_facts(row: ManifestRow, facts_of: FactsOf, base: CatalogBase) -> ManifestRow:
     """Return a row with the names and facts of its files; of one that is `refused` already, nothing is asked."""
-    refused, facts = row.refused, list[FileFacts | Unlisted | None]()
+    refused = row.refused
+    facts: dict[str, FileFacts | Unlisted | None] = {"audio": None, "sidecar": None}
     for role, location in (("audio", row.audio), ("sidecar", row.sidecar)):
+        if location is None or row.refused is not None:
+            continue
         try:
-            facts.append(None if location is None or row.refused is not None else facts_of(location))
+            facts[role] = facts_of(location)
         except SourceError as error:
-            facts.append(None)
             words = f"{row.where}, {role}" if row.where else f"Of the {role}"
             refused = refused or Ineligible(Reason(error.reason), f"{words}: {error.message}")
     return replace(
         row,
         named_audio=base.named(row.audio),
         named_sidecar=base.named(row.sidecar),
-        audio_facts=facts[0],
-        sidecar_facts=facts[1],
+        audio_facts=facts["audio"],
+        sidecar_facts=facts["sidecar"],
         refused=refused,
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from proofsweep.config.sections import CatalogSettings
@@ -45,24 +46,32 @@ class Columns:
         plain = [name.strip().lower() for name in header]
         of_files = {"audio", "path", settings.columns.get("audio", "").lower()}
         is_of_proofs = "proof_id" in plain and of_files.isdisjoint(plain)
-        chosen: Mapping[str, str] = {} if is_of_proofs else settings.columns
-        usual = _NAMES_OF_PROOFS if is_of_proofs else _NAMES
-        found = {role: _index(header, plain, chosen.get(role), names) for role, names in usual.items()}
-        audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
-        named = {} if is_of_proofs else checksum_columns_in(settings.checksums)
-        digests = {name: _index(header, plain, name, ()) for name in named}
-        tags: dict[str, int] = {}
-        keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
-        for index, name in enumerate(map(str.strip, header)):
-            if _ROW_NUMBERS.fullmatch(name):
-                continue
-            is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
-            if index not in {audio, sidecar, *digests.values()} and not is_plain_id:
-                key = key_of_tag(name)
-                tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
-                keys.add(key)
-        unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
-        claimed_id = _index(header, plain, None, ("id",)) if item_id is None and "id" not in chosen else None
+        usual, chosen, checksums = _NAMES, settings.columns, checksum_columns_in(settings.checksums)
+        if is_of_proofs:
+            usual, chosen, checksums = _NAMES_OF_PROOFS, {}, {}
+        unknown = list[str]()
+        roles = dict[str, int | None]()
+        for role, names in usual.items():
+            roles[role] = _index(header, plain, chosen.get(role), names)
+        for role, name in chosen.items():
+            if roles[role] is None and name != NO_COLUMN:
+                unknown.append(name)
+        digests = dict[int, str]()
+        for name, algorithm in checksums.items():
+            index = _index(header, plain, name, ())
+            if index is None:
+                unknown.append(name)
+            else:
+                digests[index] = algorithm
+        audio, sidecar, item_id = roles["audio"], roles["sidecar"], roles["id"]
+        claimed_id = None
+        if item_id is None and "id" not in chosen:
+            claimed_id = _index(header, plain, None, ("id",))
+        # An ISRC that is the id is still an ISRC: only a column that is named `id` is no tag then.
+        untagged = {audio, sidecar, *digests}
+        if item_id is not None and plain[item_id] == "id":
+            untagged.add(item_id)
+        tags = _tags(header, untagged)
         return cls(
             header,
             audio,
@@ -72,8 +81,8 @@ class Columns:
             supplier=tag_named(SUPPLIER_TAG, tags),
             claimed_id=claimed_id,
             is_of_proofs=is_of_proofs or (audio is not None and plain[audio] == "proof_id"),
-            unknown=[*unknown, *(name for name, index in digests.items() if index is None)],
-            digests={index: named[name] for name, index in digests.items() if index is not None},
+            unknown=unknown,
+            digests=digests,
         )
 
     @property
@@ -92,15 +101,20 @@ class Columns:
         """
         if not self.is_header:
             return 0, 0
-        known = (self.audio, self.sidecar, self.item_id, self.supplier, *self.digests)
+        columns = (self.audio, self.sidecar, self.item_id, self.supplier, *self.digests)
+        known = len(columns) - columns.count(None)
         named = sum(bool(name.strip()) for name in self.names)
-        return sum(column is not None for column in known), named
+        return known, named
 
     @property
     def roles(self) -> list[tuple[str, str]]:
         """Return the names of the header, each with its role, the algorithm of its digests, or `tag`."""
-        named = self.of_roles
-        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(self.names)]
+        roles = list[tuple[str, str]]()
+        of_roles = self.of_roles
+        for index, name in enumerate(self.names):
+            role = self.digests.get(index) or of_roles.get(index, "tag")
+            roles.append((name, role))
+        return roles
 
     @property
     def of_roles(self) -> dict[int | None, str]:
@@ -108,57 +122,90 @@ class Columns:
 
     def mistake_in(self, failed: Mapping[int, str]) -> str | None:
         """Return what is wrong in a row of whose cells some have no value, if one of these is no tag."""
-        at = next((at for at in (self.audio, self.sidecar, self.item_id) if at in failed), None)
-        if at is None:
-            return None
-        shown, cell = failed[at], f"the cell in the column {printable(self.names[at].strip())!r}"
-        if shown == FORMULA:
-            return f"{cell} is a formula that was not calculated: {_CALCULATE}."
-        if shown == FORMULA_OF_ZERO:
-            return f"{cell} is a formula that was not calculated, or that points to an empty cell: {_CALCULATE}."
-        if shown == BINARY:
-            return f"{cell} holds bytes that are no text."
-        return f"{cell} shows the error {shown}: mend it in a spreadsheet program, and save the list."
+        for index in (self.audio, self.sidecar, self.item_id):
+            if index is not None and index in failed:
+                column = printable(self.names[index].strip())
+                return _mistake(failed[index], f"the cell in the column {column!r}")
+        return None
 
     def audio_in(self, cells: Sequence[str]) -> str | None:
         cell = cell_at(cells, self.audio)
-        return f"{PROOF_PREFIX}{cell.strip()}" if cell is not None and self.is_of_proofs else cell
+        if cell is not None and self.is_of_proofs:
+            return f"{PROOF_PREFIX}{cell.strip()}"
+        return cell
 
     def id_in(self, cells: Sequence[str]) -> str | None:
         """Return the item ID of a row, which a person chose the column of; None if the row has none."""
         cell = cell_at(cells, self.item_id)
-        return None if cell is None else self._value(cell)
+        return None if cell is None else _value_of(cell)
 
     def name_in(self, cells: Sequence[str]) -> str | None:
         """Return what must not name two files: the item ID, or what stands in a column `id` that nobody chose."""
-        cell = cell_at(cells, self.claimed_id if self.item_id is None else self.item_id)
-        return None if cell is None else self._value(cell)
+        index = self.claimed_id if self.item_id is None else self.item_id
+        cell = cell_at(cells, index)
+        return None if cell is None else _value_of(cell)
 
     def tags_in(self, cells: Sequence[str]) -> dict[str, str]:
-        return {name: value for name, at in self.tags.items() if (value := self._value(cells[at]))}
-
-    def _value(self, cell: str) -> str:
-        """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
-        text = cell.strip()
-        return _FLOAT.sub(r"\1", text) if text.endswith(".0") else text
+        tags = dict[str, str]()
+        for name, index in self.tags.items():
+            value = _value_of(cells[index])
+            if value:
+                tags[name] = value
+        return tags
 
     def digests_in(self, cells: Sequence[str]) -> tuple[dict[str, str], int]:
         """Return a row's digests by algorithm, and how many cells hold something else."""
         written = {algorithm: cells[index] for index, algorithm in self.digests.items() if cells[index].strip()}
-        found = {algorithm: hex_digest(algorithm, cell) for algorithm, cell in written.items()}
-        digests = {algorithm: digest for algorithm, digest in found.items() if digest is not None}
-        return digests, len(found) - len(digests)
+        digests = dict[str, str]()
+        for algorithm, cell in written.items():
+            digest = hex_digest(algorithm, cell)
+            if digest is not None:
+                digests[algorithm] = digest
+        return digests, len(written) - len(digests)
+
+
+def _tags(header: Sequence[str], untagged: AbstractSet[int | None]) -> dict[str, int]:
+    tags = dict[str, int]()
+    keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
+    for index, name in enumerate(map(str.strip, header)):
+        if index in untagged or _ROW_NUMBERS.fullmatch(name):
+            continue
+        key, tag = key_of_tag(name), name
+        if key in keys:
+            tag = f"{name or 'column'} ({index + 1})"
+        tags[tag] = index
+        keys.add(key)
+    return tags
+
+
+def _value_of(cell: str) -> str:
+    """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
+    text = cell.strip()
+    return _FLOAT.sub(r"\1", text) if text.endswith(".0") else text
+
+
+def _mistake(shown: str, cell: str) -> str:
+    if shown == FORMULA:
+        return f"{cell} is a formula that was not calculated: {_CALCULATE}."
+    if shown == FORMULA_OF_ZERO:
+        return f"{cell} is a formula that was not calculated, or that points to an empty cell: {_CALCULATE}."
+    if shown == BINARY:
+        return f"{cell} holds bytes that are no text."
+    return f"{cell} shows the error {shown}: mend it in a spreadsheet program, and save the list."
 
 
 def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, names: Sequence[str]) -> int | None:
     if chosen is None:
-        return next((plain.index(name) for name in names if name in plain), None)
+        usual = [name for name in names if name in plain]
+        return plain.index(usual[0]) if usual else None
     if chosen == NO_COLUMN:
         return None
+    # The spelling of a person goes before one in another case: a header may have both.
     written = [name.strip() for name in header]
     if chosen in written:
         return written.index(chosen)
-    return plain.index(chosen.lower()) if chosen.lower() in plain else None
+    lower = chosen.lower()
+    return plain.index(lower) if lower in plain else None
 
 
 def cell_at(cells: Sequence[str], index: int | None) -> str | None:

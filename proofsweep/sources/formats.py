@@ -35,13 +35,14 @@ class Credential(Enum):
 Read = Callable[[int, int], bytes]
 """Gives so many bytes of a file at an offset, fewer only at its end."""
 
+# The first four bytes, and those after the size.
 _CHUNKED = {
-    (b"RIFF", b"WAVE"): AudioFormat.WAV,
-    (b"RIFX", b"WAVE"): AudioFormat.WAV,
-    (b"RF64", b"WAVE"): AudioFormat.RF64,
-    (b"BW64", b"WAVE"): AudioFormat.BW64,
-    (b"FORM", b"AIFF"): AudioFormat.AIFF,
-    (b"FORM", b"AIFC"): AudioFormat.AIFF,
+    b"RIFFWAVE": AudioFormat.WAV,
+    b"RIFXWAVE": AudioFormat.WAV,
+    b"RF64WAVE": AudioFormat.RF64,
+    b"BW64WAVE": AudioFormat.BW64,
+    b"FORMAIFF": AudioFormat.AIFF,
+    b"FORMAIFC": AudioFormat.AIFF,
 }
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 
@@ -62,8 +63,10 @@ _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis
 
 # The header of an MPEG audio frame holds version, layer, bitrate and sample rate. The numbers are those of
 # ISO/IEC 11172-3 and 13818-3.
+_TAG_HEADER_BYTES = 10  # of ID3v2; a footer is as long
 _FRAME_HEADER_BYTES = 4
 _RESERVED_VERSION, _RESERVED_RATE = 1, 3
+_LAYER_III = 1
 _NO_BITRATES = (0, 15)  # free format, which few players support, and a forbidden value
 
 # Of a chunk that may be large, so much is searched; a larger one may hold a credential.
@@ -91,7 +94,10 @@ _HINTS = (b"c2pa", b"jumb", b"provenance", b"xmpmeta", b"rdf:rdf", b"geob", b"pr
 
 def fetched_by(head: bytes) -> str | None:
     """Return the command that fetches a file for which a pointer of Git LFS or git-annex stands; None if none does."""
-    return next((command for start, command in _FETCHED_BY.items() if head.startswith(start)), None)
+    for start, command in _FETCHED_BY.items():
+        if head.startswith(start):
+            return command
+    return None
 
 
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
@@ -101,19 +107,30 @@ def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
     After an ID3v2 tag (`tagged`) MP3 is the default.
     """
     tag = tag_bytes(head)
-    if tag or tagged:
+    is_tagged = tagged or tag > 0
+    if is_tagged:
         head = head[tag:].lstrip(b"\0")  # some writers put padding after the tag
-        is_other_stream = _has_sync(head) and not _is_mp3_frame(head)  # MPEG layer I or II, or AAC
-        return _container_of(head) or (AudioFormat.UNKNOWN if is_other_stream else AudioFormat.MP3)
-    return _container_of(head) or (AudioFormat.MP3 if _is_mp3_frame(head) else AudioFormat.UNKNOWN)
+    container = _container_of(head)
+    if container is not None:
+        return container
+    if _is_mp3_frame(head):
+        return AudioFormat.MP3
+    # Another stream begins with a frame, too: MPEG layer I or II, or AAC.
+    if is_tagged and not _has_sync(head):
+        return AudioFormat.MP3
+    return AudioFormat.UNKNOWN
 
 
 def is_video(read: Read, size_bytes: int) -> bool:
     """Whether an MP4 holds a film: by its brand, or by the tracks that it describes (ISO/IEC 14496-12)."""
     head = read(12, 0)
-    if head[4:8] != b"ftyp" or head[8:12] in _AUDIO_BRANDS:
+    brand = head[8:12]
+    if head[4:8] != b"ftyp" or brand in _AUDIO_BRANDS:
         return False
-    return head[8:12] in _VIDEO_BRANDS or _VIDEO_TRACK.search(_movie_box(read, size_bytes)) is not None
+    if brand in _VIDEO_BRANDS:
+        return True
+    tracks = _movie_box(read, size_bytes)
+    return _VIDEO_TRACK.search(tracks) is not None
 
 
 def _movie_box(read: Read, size_bytes: int) -> bytes:
@@ -136,21 +153,25 @@ def _movie_box(read: Read, size_bytes: int) -> bytes:
 def tag_bytes(head: bytes) -> int:
     """Return the size of the ID3v2 tags before the audio, 0 without one; it may be larger than `head`."""
     end = 0
-    while head[end : end + 3] == b"ID3" and len(head) >= end + 10:
+    # A file may have several tags, one after another.
+    while head[end : end + 3] == b"ID3" and len(head) >= end + _TAG_HEADER_BYTES:
         size = 0
-        for seven_bits in head[end + 6 : end + 10]:
+        for seven_bits in head[end + 6 : end + _TAG_HEADER_BYTES]:
             size = size << 7 | seven_bits & 0x7F
         has_footer = head[end + 5] & 0x10
-        end += 10 + size + (10 if has_footer else 0)
+        end += _TAG_HEADER_BYTES + size
+        if has_footer:
+            end += _TAG_HEADER_BYTES
     return end
 
 
 def _container_of(head: bytes) -> AudioFormat | None:
-    if chunked := _CHUNKED.get((head[:4], head[8:12])):
+    chunked = _CHUNKED.get(head[:4] + head[8:12])
+    if chunked is not None:
         return chunked  # whatever the size field between ID and type says
-    if head[4:8] == b"ftyp":
-        return None if head[8:12] in _PICTURE_BRANDS else AudioFormat.M4A
-    return _MAGIC.get(head[:4])
+    if head[4:8] != b"ftyp":
+        return _MAGIC.get(head[:4])
+    return None if head[8:12] in _PICTURE_BRANDS else AudioFormat.M4A
 
 
 def _has_sync(head: bytes) -> bool:
@@ -161,8 +182,11 @@ def _is_mp3_frame(frame: bytes) -> bool:
     """Whether a frame of MPEG audio, layer III, begins here; free format and reserved values do not count."""
     if len(frame) < _FRAME_HEADER_BYTES or not _has_sync(frame):
         return False
-    version, layer, bitrate, rate = frame[1] >> 3 & 3, 4 - (frame[1] >> 1 & 3), frame[2] >> 4, frame[2] >> 2 & 3
-    return layer == 3 and bitrate not in _NO_BITRATES and version != _RESERVED_VERSION and rate != _RESERVED_RATE  # noqa: PLR2004 - layer III
+    version, layer = frame[1] >> 3 & 3, frame[1] >> 1 & 3
+    bitrate, rate = frame[2] >> 4, frame[2] >> 2 & 3
+    if layer != _LAYER_III or version == _RESERVED_VERSION:
+        return False
+    return bitrate not in _NO_BITRATES and rate != _RESERVED_RATE
 
 
 class _Chunk(NamedTuple):
@@ -187,38 +211,52 @@ def credential_in(read: Read, size_bytes: int) -> Credential:
             if _MANIFEST.search(content):
                 return Credential.FOUND
             is_plain = is_plain and _is_plain(chunk, content)
-    return Credential.NONE if is_plain and _is_whole(read, size_bytes, chunks) else Credential.UNKNOWN
+    if is_plain and _is_whole(read, size_bytes, chunks):
+        return Credential.NONE
+    return Credential.UNKNOWN
 
 
 def _is_plain(chunk: _Chunk, content: bytes) -> bool:
+    # A chunk that is larger than what was searched may hold a credential behind that.
+    if chunk.name not in _PLAIN or len(content) != chunk.size_bytes:
+        return False
     text = content.replace(b"\0", b"").lower()  # UTF-16 reads as UTF-8 then
-    return chunk.name in _PLAIN and len(content) == chunk.size_bytes and not any(hint in text for hint in _HINTS)
+    return not any(hint in text for hint in _HINTS)
 
 
 def _is_whole(read: Read, size_bytes: int, chunks: list[_Chunk]) -> bool:
-    """Whether the chunks fill the file, as its header says, and one of them is the audio.
-
-    The last chunk's padding may be absent, and the header may leave it out.
-    """
-    if [chunk.name for chunk in chunks].count("data") != 1:
+    """Whether the chunks fill the file, as its header says, and one of them is the audio."""
+    names = [chunk.name for chunk in chunks]
+    if names.count("data") != 1:
         return False
-    head, last = read(_RIFF_HEADER_BYTES, 0), chunks[-1]
+    head = read(_RIFF_HEADER_BYTES, 0)
+    said_bytes = _CHUNK_HEADER_BYTES + int.from_bytes(head[4:8], "little")
+    # The last chunk's padding may be absent, and the header may leave it out.
+    last = chunks[-1]
     ends = {last.start + last.size_bytes, last.end}
-    said = _CHUNK_HEADER_BYTES + int.from_bytes(head[4:8], "little")
-    return head[:4] == b"RIFF" and size_bytes in ends and said in ends and said <= size_bytes
+    is_filled = size_bytes in ends and said_bytes in ends
+    return head[:4] == b"RIFF" and is_filled and said_bytes <= size_bytes
 
 
 def _chunks_of(read: Read, size_bytes: int) -> Iterator[_Chunk]:
     offset, data_bytes = _RIFF_HEADER_BYTES, 0
     front = read(offset, 0)
-    for _ in range(_MOST_CHUNKS if front[:4] in _WAVES and front[8:] == b"WAVE" else 0):
-        head = read(_CHUNK_HEADER_BYTES, offset) if offset < size_bytes else b""
+    if front[:4] not in _WAVES or front[8:] != b"WAVE":
+        return
+    for _ in range(_MOST_CHUNKS):
+        if offset >= size_bytes:
+            return
+        head = read(_CHUNK_HEADER_BYTES, offset)
         if len(head) < _CHUNK_HEADER_BYTES:
             return
-        name, said_bytes = head[:4].decode("latin-1"), int.from_bytes(head[4:], "little")
-        if name == "ds64":
-            data_bytes = int.from_bytes(read(8, offset + _CHUNK_HEADER_BYTES + 8), "little")
+        name = head[:4].decode("latin-1")
+        start = offset + _CHUNK_HEADER_BYTES
+        said_bytes = int.from_bytes(head[4:], "little")
+        if name == "ds64":  # holds the size of the whole file, then that of the audio
+            size = read(8, start + 8)
+            data_bytes = int.from_bytes(size, "little")
         elif name == "data" and said_bytes == _SIZE_ELSEWHERE and data_bytes:
             said_bytes = data_bytes
-        yield (chunk := _Chunk(name, offset + _CHUNK_HEADER_BYTES, said_bytes))
+        chunk = _Chunk(name, start, said_bytes)
+        yield chunk
         offset = chunk.end

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, count, islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,7 +18,15 @@ import pyarrow.compute as pc
 from proofsweep.config.locations import one_line
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
-from proofsweep.domain.items import Declared, ManifestRow, id_without_audio, proof_id_of, utf8_text
+from proofsweep.domain.items import (
+    Declared,
+    FileFacts,
+    ManifestRow,
+    Unlisted,
+    id_without_audio,
+    proof_id_of,
+    utf8_text,
+)
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import MANIFEST
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
@@ -97,21 +105,21 @@ class Manifests(Catalog):
         CatalogError if one cannot be read further, or changed; or, at the end, if there was no row, or one id has
         different audio.
         """
-        digest, self._digest, self.ignored, self.lists = hashlib.sha256(), None, Counter[Cause](), []
+        digest, self._digest = hashlib.sha256(), None
+        self.ignored, self.lists = Counter[Cause](), []
         self._named = ListedFiles(self._base)
-        numbers, ids = count(), RepeatedIds()
+        number, ids = 0, RepeatedIds()
         lookup = FileLookup(self._files, self._wanted, self.location, self._base.boundary)
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(checksum_lists_in(self._settings.checksums))
             for line in self._lines(digest.update):
-                if line.is_below and not self._is_there(line, lookup):
-                    self.ignored[Cause.NOTES_BELOW] += 1
+                cause = self._why_no_row(line, lookup)
+                if cause is not None:
+                    self.ignored[cause] += 1
                     continue
-                if self._is_excluded(line):
-                    self.ignored[Cause.EXCLUDED] += 1
-                    continue
-                row = self._row(next(numbers), line, lookup)
+                row = self._row(number, line, lookup)
+                number += 1
                 self._named.add(row)
                 if in_several_pairs and line.audio and hash(loose(line.audio)) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
@@ -121,11 +129,11 @@ class Manifests(Catalog):
                     checksums.read_beside(row.audio)
                 yield checksums.with_declared(row)
             checksums.count_unused()
-        if next(numbers) == 0:
-            ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ""
-            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it{ignored}", catalog=self.location)
-        if suspects := ids.hashes():
-            self._refuse_repeated(suspects, lookup)
+        if number == 0:
+            raise self._no_row()
+        repeated = ids.hashes()
+        if repeated:
+            self._refuse_repeated(repeated, lookup)
         self._digest = digest.hexdigest()
 
     def files_beside(self) -> Iterator[str]:
@@ -142,53 +150,82 @@ class Manifests(Catalog):
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags, in their order; JSON lines are read to the end for them."""
-        return self._supplier.among(dict.fromkeys(name for columns in self._headers() for name in columns.tags))
+        names = dict.fromkeys(name for columns in self._headers() for name in columns.tags)
+        return self._supplier.among(names)
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if it fails, or if there is no audio column."""
         for manifest in self._manifests:
             for _, columns, _ in islice(manifest.records(), 1):
                 self.columns = self.columns or columns.roles
-        found = dict.fromkeys(manifest.encoding for manifest in self._manifests if manifest.encoding is not None)
-        self.encodings = [_ENCODING_WORDS.get(each, each) for each in found]
+        encodings = [manifest.encoding for manifest in self._manifests if manifest.encoding is not None]
+        self.encodings = [_ENCODING_WORDS.get(codec, codec) for codec in dict.fromkeys(encodings)]
+
+    def _no_row(self) -> EmptyCatalog:
+        ignored = ""
+        if self.ignored.total():
+            ignored = f"; ignored: {ignored_words(self.ignored)}"
+        return EmptyCatalog(f"{one_line(self.location)}: there is no row in it{ignored}", catalog=self.location)
 
     def _row(self, number: int, line: _Line, lookup: FileLookup) -> ManifestRow:
-        columns, audio, sidecar = line.columns, *_located(line, lookup)
-        tags = columns.tags_in(line.cells)
-        if columns.supplier in tags:
-            supplier = tags[columns.supplier]
-            tags[columns.supplier] = self._suppliers.setdefault(key_of_value(supplier), supplier)
-        found, unlisted = NOTHING_BESIDE, None
+        columns = line.columns
+        audio, sidecar = _located(line, lookup)
+        tags = self._tags_of(line)
+        beside, unlisted = NOTHING_BESIDE, None
+        # Without a column for sidecars, the one that lies beside the audio is sent with it.
         if audio and columns.sidecar is None and line.refused is None:
             audio = lookup.listed(audio)
-            beside, unlisted = self._beside(posixpath.dirname(audio))
-            found = beside.get(audio, found)
-            sidecar = found.sidecar
+            folder, unlisted = self._beside(posixpath.dirname(audio))
+            beside = folder.get(audio, NOTHING_BESIDE)
+            sidecar = beside.sidecar
             self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
-        item_id = line.item_id or (id_without_audio(self.name, number) if audio is None else None)
+        item_id = line.item_id
+        if audio is None and not item_id:
+            item_id = id_without_audio(self.name, number)
         named = ManifestRow(
             number=number,
             audio=audio,
             sidecar=sidecar,
             item_id=item_id,
             tags=tags,
-            refused=line.refused or found.refused,
+            refused=line.refused or beside.refused,
             where=line.where,
-            contested_sidecar=found.contested,
+            contested_sidecar=beside.contested,
         )
-        row = with_facts(named, lambda at: (at == sidecar and found.facts) or lookup.facts(at), self._base)
+
+        def facts_of(location: str) -> FileFacts | Unlisted | None:
+            known = beside.facts if location == sidecar else None
+            return known or lookup.facts(location)
+
+        row = with_facts(named, facts_of, self._base)
         row = _with_nearest(row, lookup)
+        # Nobody knows whether a sidecar lies beside it: it is not sent alone.
         if unlisted is not None and row.refused is None:
-            otherwise = "If no audio has one, set catalog.columns.sidecar to 'none'."
-            because = f"{line.where}: its folder cannot be listed for sidecars. {unlisted.message} {otherwise}"
-            row = replace(row, refused=Ineligible(Reason.UNREADABLE_FOLDER, because))
-        if supplier_tags := self._supplier.tags_of(row.named_audio, columns.tags):
+            row = replace(row, refused=_refused_unlisted(line, unlisted))
+        supplier_tags = self._supplier.tags_of(row.named_audio, columns.tags)
+        if supplier_tags:
             row = replace(row, tags={**tags, **supplier_tags})
         if columns.digests:
             digests, unused = columns.digests_in(line.cells)
             self.ignored[Cause.UNUSED_CHECKSUMS] += unused
             row = replace(row, declared=Declared(digests=digests))
         return row
+
+    def _tags_of(self, line: _Line) -> dict[str, str]:
+        tags = line.columns.tags_in(line.cells)
+        name = line.columns.supplier
+        # One supplier, however it is spelled, is one group of files.
+        if name in tags:
+            supplier = tags[name]
+            tags[name] = self._suppliers.setdefault(key_of_value(supplier), supplier)
+        return tags
+
+    def _why_no_row(self, line: _Line, lookup: FileLookup) -> Cause | None:
+        if line.is_below and not self._is_there(line, lookup):
+            return Cause.NOTES_BELOW
+        if self._is_excluded(line):
+            return Cause.EXCLUDED
+        return None
 
     def _is_excluded(self, line: _Line) -> bool:
         """Whether a person has left the file out, so that it alarms nobody night after night."""
@@ -217,22 +254,24 @@ class Manifests(Catalog):
 
     def _refuse_repeated(self, suspects: frozenset[int], lookup: FileLookup) -> None:
         """Read the rows of these ids again, given as hashes: only the text shows whether two have one id."""
-        first: dict[str, tuple[str, str]] = {}
+        first_lines: dict[str, tuple[str, str]] = {}
         for line in self._lines():
             if line.name is None or hash(line.name) not in suspects:
                 continue
-            audio = self._base.named(_located(line, lookup)[0]) or line.where
-            known, earlier = first.setdefault(line.name, (audio, line.where))
-            if known != audio:
+            location, _ = _located(line, lookup)
+            audio = self._base.named(location) or line.where
+            first_audio, first_where = first_lines.setdefault(line.name, (audio, line.where))
+            if first_audio != audio:
                 hides = "" if line.item_id is None else ", so one answer would hide the other"
                 raise CatalogError(
-                    f"{one_line(self.location)}: {earlier}, and {line.where}, have the same id "
+                    f"{one_line(self.location)}: {first_where}, and {line.where}, have the same id "
                     f"{one_line(line.name)!r} and different audio{hides}: {HOW_TO_NAME_FILES}"
                 )
 
     def _in_several_pairs(self) -> frozenset[int]:
         """Return the hashes of the audio, as it is written, that rows without an id name with different sidecars."""
         pairs = RepeatedIds()
+        # Only a column of sidecars can give one audio several of them: other lists are not read once more for this.
         if any(columns.sidecar is not None for columns in self._headers()):
             for line in self._lines():
                 if line.item_id is None and line.audio:
@@ -241,9 +280,10 @@ class Manifests(Catalog):
 
     def _wanted(self) -> Iterator[str]:
         for line in self._lines():
-            if line.refused is None:
-                for each in filter(None, (line.audio, line.sidecar)):
-                    yield from {each, each.replace("\\", "/")}
+            if line.refused is not None:
+                continue
+            for location in filter(None, (line.audio, line.sidecar)):
+                yield from {location, location.replace("\\", "/")}
 
     def _headers(self) -> Iterator[Columns]:
         return chain.from_iterable(manifest.headers() for manifest in self._manifests)
@@ -264,51 +304,60 @@ class Manifests(Catalog):
             cells, failed = read, cells_without_value(read, joined)
             if failed:
                 cells, joined = self._without_errors(columns, read, failed, is_counted=note is not None)
-            where, refused = f"{words} {number}", columns.mistake_in(failed)
-            if not joined.strip() and refused is None and manifest.has_one_header:
+            where, mistake = f"{words} {number}", columns.mistake_in(failed)
+            if not joined.strip() and mistake is None and manifest.has_one_header:
                 self.ignored[Cause.EMPTY_ROWS] += note is not None
                 continue
             audio, bad_audio = self._cells.located(columns.audio_in(cells), folder)
             sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder)
-            because: Ineligible | None = None
-            if refused is not None:
-                because = Ineligible(Reason.CELL_ERROR, f"{where}: {refused}")
+            refused: Ineligible | None = None
+            if mistake is not None:
+                refused = Ineligible(Reason.CELL_ERROR, f"{where}: {mistake}")
             elif not audio:
-                because = Ineligible(Reason.MISSING_AUDIO, f"{where}: the manifest names no audio in this row.")
+                refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: the manifest names no audio in this row.")
             elif bad_audio:
-                because = Ineligible(Reason.MISSING_AUDIO, f"{where}: {bad_audio}")
+                refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: {bad_audio}")
             elif sidecar and proof_id_of(audio) is not None:
                 detail = f"{where}: a proof is verified by the service's own asset, and takes no sidecar."
-                because = Ineligible(Reason.MISSING_SIDECAR, detail)
+                refused = Ineligible(Reason.MISSING_SIDECAR, detail)
             elif bad_sidecar:
-                because = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
+                refused = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
             item_id, name = columns.id_in(cells), columns.name_in(cells)
-            yield _Line(columns, cells, where, audio, sidecar, item_id, name, because)
+            yield _Line(columns, cells, where, audio, sidecar, item_id, name, refused)
 
     def _without_errors(
         self, columns: Columns, read: Sequence[str], failed: Mapping[int, str], *, is_counted: bool
     ) -> tuple[list[str], str]:
         """Return the cells of a row, those without a value as empty, and the text of all; count those of tags."""
         cells = [*read]
-        for at, shown in failed.items():
-            is_role = at in columns.of_roles
-            cells[at] = "" if is_role else value_of(shown)
-            if is_counted and not is_role and not cells[at]:
-                self.ignored[Cause.BINARY_CELLS if shown == BINARY else Cause.ERROR_CELLS] += 1
+        for index, shown in failed.items():
+            # Such a cell of a role refuses its row, so it is no tag that is left out.
+            if index in columns.of_roles:
+                cells[index] = ""
+                continue
+            cells[index] = value_of(shown)
+            if is_counted and not cells[index]:
+                cause = Cause.BINARY_CELLS if shown == BINARY else Cause.ERROR_CELLS
+                self.ignored[cause] += 1
         return cells, "".join(cells)
 
 
 def _with_notes_marked(lines: Iterator[_Line]) -> Iterator[_Line]:
     """Mark the last rows of a list that name no file, which only its end shows, and the totals between other rows."""
-    notes, waiting, in_a_row = NotesBelow(), list[_Line](), 0
+    notes = NotesBelow()
+    waiting, in_a_row = list[_Line](), 0
     for line in lines:
         is_failed = line.refused is not None and line.refused.reason == Reason.CELL_ERROR
-        in_a_row = in_a_row + 1 if not is_failed and notes.may_be_note(line.columns, line.cells) else 0
+        if not is_failed and notes.may_be_note(line.columns, line.cells):
+            in_a_row += 1
+        else:
+            in_a_row = 0
         if 0 < in_a_row <= MOST_NOTES:
             waiting.append(line)
             continue
-        for held in waiting:
-            yield held._replace(is_below=is_total(held.columns, held.cells))
+        # Another row follows, or too many are alike for notes: they are rows of the list, except totals.
+        for earlier in waiting:
+            yield earlier._replace(is_below=is_total(earlier.columns, earlier.cells))
         waiting.clear()
         yield line
     for line in waiting:
@@ -320,6 +369,12 @@ def _located(line: _Line, lookup: FileLookup) -> tuple[str | None, str | None]:
     if line.refused is None:
         return lookup.found(line.audio), lookup.found(line.sidecar)
     return line.audio, line.sidecar
+
+
+def _refused_unlisted(line: _Line, error: SourceError) -> Ineligible:
+    otherwise = "If no audio has one, set catalog.columns.sidecar to 'none'."
+    detail = f"{line.where}: its folder cannot be listed for sidecars. {error.message} {otherwise}"
+    return Ineligible(Reason.UNREADABLE_FOLDER, detail)
 
 
 def _with_nearest(row: ManifestRow, lookup: FileLookup) -> ManifestRow:
@@ -344,7 +399,11 @@ class RepeatedIds:
 
     def hashes(self) -> frozenset[int]:
         """Return the hashes of the ids that seem to have different audio."""
-        hashes = (self._ids, self._audio)
-        columns = [pa.Int64Array.from_buffers(pa.int64(), len(each), [None, pa.py_buffer(each)]) for each in hashes]
-        found = pa.table(columns, ["id", "audio"]).group_by("id").aggregate([("audio", "min"), ("audio", "max")])
-        return frozenset(found.filter(pc.field("audio_min") != pc.field("audio_max"))["id"].to_numpy().tolist())
+        # In Arrow, on the arrays themselves: dictionaries of Python would take many times the memory.
+        buffers = [(pa.py_buffer(hashes), len(hashes)) for hashes in (self._ids, self._audio)]
+        columns = [pa.Int64Array.from_buffers(pa.int64(), length, [None, buffer]) for buffer, length in buffers]
+        pairs = pa.table(columns, ["id", "audio"])
+        by_id = pairs.group_by("id").aggregate([("audio", "min"), ("audio", "max")])
+        is_different = pc.field("audio_min") != pc.field("audio_max")
+        repeated = by_id.filter(is_different)["id"]
+        return frozenset(repeated.to_numpy().tolist())

@@ -37,6 +37,7 @@ _PLACEHOLDER_ENDINGS = (".icloud", ".nextcloud", ".owncloud", ".cloud", ".dropbo
 _PLACEHOLDER = re.compile(r"\.(.+)\.icloud|(.+)\.(?:nextcloud|owncloud|cloud|dropbox)", re.IGNORECASE | re.DOTALL)
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".rar", ".7z")
+_NOTHING = "(?!)"  # as a pattern
 
 # Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs; and
 # the folder for answers to the senders of deliveries.
@@ -49,7 +50,9 @@ _SYSTEM = re.compile(
 
 def composed(name: str) -> str:
     """Return the one form of Unicode in which names are compared (NFC): file systems and archives change it."""
-    return name if name.isascii() else normalize("NFC", name)
+    if name.isascii():
+        return name
+    return normalize("NFC", name)
 
 
 def caseless(name: str) -> str:
@@ -58,7 +61,7 @@ def caseless(name: str) -> str:
 
 
 def is_audio_name(path: str) -> bool:
-    return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
+    return _extension(path) in _AUDIO_EXTENSIONS
 
 
 def may_be_video(path: str) -> bool:
@@ -72,12 +75,17 @@ def is_archive_name(path: str) -> bool:
 
 def is_wave_name(path: str) -> bool:
     """Whether a file may be sent alone, by its name."""
-    return posixpath.splitext(path)[1].lower() in _WAVE_EXTENSIONS
+    return _extension(path) in _WAVE_EXTENSIONS
 
 
 def is_pair_name(path: str) -> bool:
     """Whether a file may be sent with a sidecar, by its name."""
-    return posixpath.splitext(path)[1].lower() in _PAIR_EXTENSIONS
+    return _extension(path) in _PAIR_EXTENSIONS
+
+
+def _extension(path: str) -> str:
+    _, extension = posixpath.splitext(path)
+    return extension.lower()
 
 
 class Cause(StrEnum):
@@ -103,13 +111,20 @@ class Cause(StrEnum):
 
 
 def ignored_words(counts: Mapping[str, int] | Mapping[Cause, int]) -> str:
-    return ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items() if count)
+    words = list[str]()
+    for cause, count in counts.items():
+        if count:
+            noun = cause.replace("_", " ")
+            words.append(f"{count:,} {noun}")
+    return ", ".join(words)
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Match what one of the patterns means, or is: a name that a person copies may have brackets of its own."""
-    forms = (form for pattern in patterns for form in (translate(pattern), re.escape(pattern)))
-    return re.compile("|".join(forms) or "(?!)")
+    # Each pattern matches what it means, and what it is: a name that a person copies may have brackets of its own.
+    forms = list[str]()
+    for pattern in patterns:
+        forms += [translate(pattern), re.escape(pattern)]
+    return re.compile("|".join(forms) or _NOTHING)
 
 
 class ListingRule:
@@ -127,19 +142,22 @@ class ListingRule:
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
             return Cause.EXCLUDED
         awaited = None if is_folder else why_awaited(name)
-        if awaited is Cause.NOT_DOWNLOADED:  # for a file that would be left out, it is too
-            meant = posixpath.join(posixpath.dirname(path), awaited_name(name))
-            return self.why(meant, is_folder=False) or awaited
+        # The placeholder of a file that would be left out is left out for the same cause.
+        if awaited is Cause.NOT_DOWNLOADED:
+            folder = posixpath.dirname(path)
+            file = posixpath.join(folder, awaited_name(name))
+            return self.why(file, is_folder=False) or awaited
         if name.startswith(".") and not name.startswith(".."):
             return Cause.HIDDEN
         return awaited
 
     def is_excluded(self, path: str) -> bool:
         parts = path.split("/")
-        return any(
-            self.why("/".join(parts[:end]), is_folder=end < len(parts)) is Cause.EXCLUDED
-            for end in range(1, len(parts) + 1)
-        )
+        for end in range(1, len(parts)):
+            folder = "/".join(parts[:end])
+            if self.why(folder, is_folder=True) is Cause.EXCLUDED:
+                return True
+        return self.why(path, is_folder=False) is Cause.EXCLUDED
 
 
 USUAL_RULE: Final = ListingRule()
@@ -150,15 +168,21 @@ def why_awaited(name: str) -> Cause | None:
     lower = name.lower()
     if lower.endswith(_PLACEHOLDER_ENDINGS) and _PLACEHOLDER.fullmatch(name):
         return Cause.NOT_DOWNLOADED
-    return Cause.UNFINISHED if lower.endswith(_UNFINISHED) else None
+    if lower.endswith(_UNFINISHED):
+        return Cause.UNFINISHED
+    return None
 
 
 def awaited_name(name: str) -> str:
     """Return the name that a file has once it is whole, of one that is unfinished or not downloaded; else its own."""
-    if (placeholder := _PLACEHOLDER.fullmatch(name)) is not None:
+    placeholder = _PLACEHOLDER.fullmatch(name)
+    if placeholder is not None:
         return placeholder[1] or placeholder[2]
-    ending = next(filter(name.lower().endswith, (*_UNFINISHED, *_MARKS)), "")
-    return name[: len(name) - len(ending)] or name
+    lower = name.lower()
+    for ending in (*_UNFINISHED, *_MARKS):
+        if lower.endswith(ending):
+            return name[: -len(ending)] or name
+    return name
 
 
 def placeholders_of(name: str) -> Iterator[str]:
@@ -169,8 +193,12 @@ def placeholders_of(name: str) -> Iterator[str]:
 
 def marks_in(names: Iterable[str]) -> Mapping[str, str]:
     """Return the marks that downloaders keep beside files, by the names of these files in one case."""
-    marks = (name for name in names if name.lower().endswith(_MARKS))
-    return {caseless(awaited_name(mark)): mark for mark in marks}
+    marks = dict[str, str]()
+    for name in names:
+        if name.lower().endswith(_MARKS):
+            marked = caseless(awaited_name(name))
+            marks[marked] = name
+    return marks
 
 
 def without_marked(files: list[str], left_out: dict[Cause, list[str]]) -> list[str]:
@@ -178,9 +206,14 @@ def without_marked(files: list[str], left_out: dict[Cause, list[str]]) -> list[s
     marks = marks_in([*files, *left_out.get(Cause.UNFINISHED, ())])
     if not marks:
         return files
-    whole = [name for name in files if caseless(name) not in marks]
-    if len(whole) < len(files):
-        left_out.setdefault(Cause.UNFINISHED, []).extend(name for name in files if caseless(name) in marks)
+    whole, marked = list[str](), list[str]()
+    for name in files:
+        if caseless(name) in marks:
+            marked.append(name)
+        else:
+            whole.append(name)
+    if marked:
+        left_out.setdefault(Cause.UNFINISHED, []).extend(marked)
     return whole
 
 
@@ -192,9 +225,11 @@ class SidecarNames:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.patterns = tuple(sorted(patterns, key=lambda pattern: STEM in pattern))
-        escaped = (re.escape(caseless(pattern)) for pattern in self.patterns)
-        either = "|".join(re.sub(r"\\{(name|stem)\\}", ".+", pattern) for pattern in escaped)
-        self._any = re.compile(either or "(?!)", re.DOTALL)
+        forms = list[str]()
+        for pattern in self.patterns:
+            escaped = re.escape(caseless(pattern))
+            forms.append(re.sub(r"\\{(name|stem)\\}", ".+", escaped))
+        self._any = re.compile("|".join(forms) or _NOTHING, re.DOTALL)
 
     def covers(self, name: str) -> bool:
         """Return whether a file of this name could be a sidecar, in upper or lower case."""
@@ -222,35 +257,56 @@ class Sidecars:
         """
         self.of_audio: dict[str, str] = {}
         self.contested: dict[str, str] = {}  # the sidecar that several audio files claim, for each of them
-        there = set(found)
-        free, waiting = set(there), set(audio) if there else set()
-        alike = {caseless(name): name for name in sorted(there, reverse=True)}
+        self._sidecars = set(found)
+        self._free = set(self._sidecars)
+        # Of two that differ in case alone, the first in order counts for both.
+        self._by_caseless = {caseless(name): name for name in sorted(self._sidecars, reverse=True)}
+        waiting = set(audio) if self._sidecars else set()
         for pattern in names.patterns:
-            claims: dict[str, list[str]] = defaultdict(list)
-            for audio_name in waiting:
-                wanted = _sidecar_name(pattern, audio_name)
-                sidecar = wanted if wanted in there else alike.get(caseless(wanted))
-                if sidecar in free:
-                    claims[sidecar].append(audio_name)
-            for sidecar, all_claimants in claims.items():
-                claimants = all_claimants if STEM in pattern else _with_the_name(pattern, sidecar, all_claimants)
-                needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
-                (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))
-                waiting.difference_update(claimants)
-                free -= {sidecar} if needy else set()
-        self.orphans = sorted(free)
+            for sidecar, claimants in self._claims(pattern, waiting).items():
+                owners = claimants
+                if STEM not in pattern:
+                    owners = _with_the_name(pattern, sidecar, claimants)
+                waiting.difference_update(owners)
+                self._give(sidecar, owners, needs_one)
+        self.orphans = sorted(self._free)
+
+    def _claims(self, pattern: str, waiting: Iterable[str]) -> Mapping[str, list[str]]:
+        """Return the sidecars that a pattern names, each with the audio files that claim it."""
+        claims: dict[str, list[str]] = defaultdict(list)
+        for audio_name in waiting:
+            name = _sidecar_name(pattern, audio_name)
+            sidecar = name if name in self._sidecars else self._by_caseless.get(caseless(name))
+            if sidecar in self._free:
+                claims[sidecar].append(audio_name)
+        return claims
+
+    def _give(self, sidecar: str, owners: list[str], needs_one: Callable[[str], bool]) -> None:
+        needy = owners
+        if len(owners) > 1:
+            needy = [name for name in owners if needs_one(name)]
+        if needy:
+            self._free.remove(sidecar)
+        if len(needy) == 1:
+            self.of_audio[needy[0]] = sidecar
+        else:
+            self.contested.update(dict.fromkeys(needy, sidecar))
 
 
 def _sidecar_name(pattern: str, audio_name: str) -> str:
     if STEM in pattern:
-        return pattern.replace(STEM, posixpath.splitext(audio_name)[0])
+        stem, _ = posixpath.splitext(audio_name)
+        return pattern.replace(STEM, stem)
     return pattern.replace(NAME, audio_name)
 
 
 def _with_the_name(pattern: str, sidecar: str, claimants: list[str]) -> list[str]:
     """Return the one file whose full name a sidecar has, exactly or at least in its case; else all that claim it."""
-    for form in (str, composed):
-        exact = [name for name in claimants if form(_sidecar_name(pattern, name)) == form(sidecar)]
-        if len(exact) == 1:
-            return exact
+    full_names = {name: _sidecar_name(pattern, name) for name in claimants}
+    exact = [name for name in claimants if full_names[name] == sidecar]
+    if len(exact) == 1:
+        return exact
+    in_its_case = [name for name in claimants if composed(full_names[name]) == composed(sidecar)]
+    if len(in_its_case) == 1:
+        return in_its_case
     return claimants

@@ -53,13 +53,17 @@ NOTHING_BESIDE: Final = Beside()
 
 def looked_into(location: str, items: Iterable[Item], look: Callable[[Item], Result]) -> Iterator[Result]:
     """Look into files one after another on this machine, and side by side in a bucket, in the items' order."""
-    return some_at_once(items, look, _AT_ONCE) if is_bucket(location) else map(look, items)
+    if is_bucket(location):
+        return some_at_once(items, look, _AT_ONCE)
+    return map(look, items)
 
 
 def why_no_audio(path: str, source: Files, facts: FileFacts | None = None) -> Cause | None:
     """Judge by the name's ending; if that is not audio's, read the content, unless its size says enough."""
+    if may_be_video(path) and _is_video(path, source):
+        return Cause.NOT_AUDIO
     if is_audio_name(path):
-        return Cause.NOT_AUDIO if may_be_video(path) and _is_video(path, source) else None
+        return None
     if is_list_name(posixpath.basename(path)):
         return Cause.CHECKSUM_LISTS
     if is_archive_name(path):
@@ -83,7 +87,7 @@ def _why_no_audio_inside(path: str, source: Files) -> Cause | None:
 
 
 def _is_video(path: str, source: Files) -> bool:
-    """Whether the content is a video; of what cannot be read, nobody knows it, and its row says why."""
+    # Of what cannot be read, nobody knows it, and its row says why.
     try:
         with open_audio(path, source) as audio:
             return audio.is_video()
@@ -108,7 +112,10 @@ class AwaitedFiles:
     """The files of a folder that are not whole yet, or not downloaded: each by the name that it will have."""
 
     def __init__(self, left_out: Mapping[Cause, Iterable[str]]) -> None:
-        self._causes = {awaited_name(name): cause for cause in _AWAITED_WORDS for name in left_out.get(cause, ())}
+        self._causes = dict[str, Cause]()
+        for cause in _AWAITED_WORDS:
+            for name in left_out.get(cause, ()):
+                self._causes[awaited_name(name)] = cause
         self._placeholders = left_out.get(Cause.NOT_DOWNLOADED, ())
 
     def names(self) -> Iterable[str]:
@@ -116,9 +123,13 @@ class AwaitedFiles:
 
     def audio_not_downloaded(self, there: Iterable[str]) -> Mapping[str, str]:
         """Return the names of audio that is not `there`, each with the placeholder that lies there for it."""
-        found = {awaited_name(placeholder): placeholder for placeholder in self._placeholders}
         names = {*there}
-        return {name: found[name] for name in found if is_audio_name(name) and name not in names}
+        not_downloaded = dict[str, str]()
+        for placeholder in self._placeholders:
+            name = awaited_name(placeholder)
+            if is_audio_name(name) and name not in names:
+                not_downloaded[name] = placeholder
+        return not_downloaded
 
     def refused(self, name: str) -> Ineligible | None:
         """Return why audio is not sent for which a file of this name is waited for; None if it is there."""
@@ -142,21 +153,25 @@ class FolderPairs:
         patterns: SidecarNames,
         source: Files,
     ) -> None:
-        there = {*sidecars}
-        expected = {name for name in awaited.names() if name not in there and patterns.covers(name)}
         self._folder = folder
         self._awaited = awaited
-        self._sidecars = Sidecars(patterns, there | expected, audio, partial(needs_sidecar, source, folder))
-        self.orphans = [name for name in self._sidecars.orphans if name in there]
+        names = {*sidecars}
+        # A sidecar that is not whole yet belongs to its audio all the same: else the audio would be sent alone.
+        expected = {name for name in awaited.names() if patterns.covers(name)}
+        needs_one = partial(needs_sidecar, source, folder)
+        self._sidecars = Sidecars(patterns, names | expected, audio, needs_one)
+        self.orphans = [name for name in self._sidecars.orphans if name in names]
 
     def beside(self, name: str, known: Mapping[str, FileFacts | None]) -> Beside:
-        contested = self._sidecars.contested.get(name)
         sidecar = self._sidecars.of_audio.get(name)
-        if sidecar is None:
-            return NOTHING_BESIDE if contested is None else Beside(contested=contested)
-        refused = self._awaited.refused(sidecar) if sidecar not in known else None
-        location = posixpath.join(self._folder, sidecar)
-        return Beside(sidecar=location, facts=known.get(sidecar), refused=refused)
+        if sidecar is not None:
+            location = posixpath.join(self._folder, sidecar)
+            refused = None if sidecar in known else self._awaited.refused(sidecar)
+            return Beside(sidecar=location, facts=known.get(sidecar), refused=refused)
+        contested = self._sidecars.contested.get(name)
+        if contested is not None:
+            return Beside(contested=contested)
+        return NOTHING_BESIDE
 
 
 def sidecars_in(folder: str, patterns: SidecarNames, files: Files) -> Mapping[str, Beside]:
@@ -168,8 +183,12 @@ def sidecars_in(folder: str, patterns: SidecarNames, files: Files) -> Mapping[st
     others: list[str] = []
     sidecars: list[str] = []
     for name in known:
-        (sidecars if patterns.covers(name) else others).append(name)
-        if (why := why_awaited(name)) is not None:
+        if patterns.covers(name):
+            sidecars.append(name)
+        else:
+            others.append(name)
+        why = why_awaited(name)
+        if why is not None:
             left_out.setdefault(why, []).append(name)
 
     def look(name: str) -> Cause | None:
@@ -179,7 +198,7 @@ def sidecars_in(folder: str, patterns: SidecarNames, files: Files) -> Mapping[st
     audio = [name for name, cause in causes if cause is None]
     pairs = FolderPairs(folder, audio, sidecars, AwaitedFiles(left_out), patterns=patterns, source=files)
     marks = marks_in(known)
-    found: dict[str, Beside] = {}
+    by_location: dict[str, Beside] = {}
     for name in audio:
         beside = pairs.beside(name, known)
         mark = marks.get(caseless(name)) if marks else None
@@ -187,5 +206,6 @@ def sidecars_in(folder: str, patterns: SidecarNames, files: Files) -> Mapping[st
             detail = f"Beside it lies {one_line(mark)}: its download is not finished."
             beside = replace(beside, refused=Ineligible(Reason.UNFINISHED, detail))
         if beside is not NOTHING_BESIDE:
-            found[posixpath.join(folder, name)] = beside
-    return found
+            location = posixpath.join(folder, name)
+            by_location[location] = beside
+    return by_location

@@ -35,16 +35,21 @@ def work_item_of(row: ManifestRow, catalog_name: str, sidecar_field: str | None)
 
     Contract, Naming note: the sidecar's wire name is not published.
     """
-    tags = {utf8_text(name): utf8_text(value) for name, value in row.tags.items()}
+    tags_json, audio_bytes = None, None
+    if row.tags:
+        tags = {utf8_text(name): utf8_text(value) for name, value in row.tags.items()}
+        tags_json = _JSON(tags)
+    if isinstance(row.audio_facts, FileFacts):
+        audio_bytes = row.audio_facts.size_bytes
     return WorkItem(
         manifest_row=row.number,
         item_id=item_id_of(row, catalog_name),
         audio=row.audio or "",
         sidecar=row.sidecar,
-        audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
+        audio_bytes=audio_bytes,
         audio_version=row.audio_version,
         sidecar_version=row.sidecar_version,
-        tags_json=_JSON(tags) if tags else None,
+        tags_json=tags_json,
         relative_path=relative_path_of(row),
         manifest_line=row.where or None,
         declared=row.declared,
@@ -68,7 +73,10 @@ def _judge_listing(row: ManifestRow, sidecar_field: str | None) -> Ineligible | 
             "The sidecar's wire name is not set. The service ignores a field that it does not know, and would verify "
             "the audio alone.",
         )
-    unfit = judge_size(row.audio_facts, row.declared) if isinstance(row.audio_facts, FileFacts) else None
+    unfit = None
+    if isinstance(row.audio_facts, FileFacts):
+        unfit = judge_size(row.audio_facts, row.declared)
+    # What was not listed is checked when the item runs.
     if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
         return unfit
     return _judge_sidecar(row.sidecar_facts, utf8_text(row.instead))
@@ -106,31 +114,35 @@ def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:
     """Return why this content cannot be sent in this mode; None if it can.
 
     Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
-    RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose format is
-    not known, because the sidecar may have been made for these exact bytes.
+    RF64 and BW64 are large WAV files, and the service decides about them.
     """
     is_unknown = audio_format is AudioFormat.UNKNOWN
     named = "not a known audio format" if is_unknown else audio_format.upper()
     if mode is Mode.ONE_FILE:
-        if audio_format in _ONE_FILE_FORMATS:
-            return None
-        if audio_format in _PAIR_FORMATS:
-            return Ineligible(
-                Reason.NOT_WAV,
-                f"The content is {named}, and only WAV/BWF can be verified without a sidecar: ask the supplier for a "
-                "credentialed WAV, or for this file's sidecar.",
-            )
-        return Ineligible(
-            Reason.UNLISTED_FORMAT,
-            f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, "
-            "MP3 or M4A with its sidecar.",
-        )
+        return _judge_alone(audio_format, named)
+    # The service decides about an unknown format, too: the sidecar may have been made for these exact bytes.
     if audio_format in _PAIR_FORMATS or is_unknown:
         return None
     return Ineligible(
         Reason.UNLISTED_FORMAT,
         f"The content is {named}, which the service does not take: ask the supplier for the WAV, AIFF, CAF, MP3 or M4A "
         "that the sidecar was made for.",
+    )
+
+
+def _judge_alone(audio_format: AudioFormat, named: str) -> Ineligible | None:
+    if audio_format in _ONE_FILE_FORMATS:
+        return None
+    if audio_format in _PAIR_FORMATS:
+        return Ineligible(
+            Reason.NOT_WAV,
+            f"The content is {named}, and only WAV/BWF can be verified without a sidecar: ask the supplier for a "
+            "credentialed WAV, or for this file's sidecar.",
+        )
+    return Ineligible(
+        Reason.UNLISTED_FORMAT,
+        f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, "
+        "MP3 or M4A with its sidecar.",
     )
 
 

@@ -46,10 +46,14 @@ _HEADERS_KEPT = 1_000  # JSON lines may each have columns of their own
 _GZIP = b"\x1f\x8b"
 _TEXT, _JSON, _PARQUET, _WORKBOOK = "text", "JSON lines", "Parquet", "workbook"
 _FORMATS = {
-    **dict.fromkeys((".csv", ".tsv", ".txt"), _TEXT),
-    **dict.fromkeys((".jsonl", ".ndjson"), _JSON),
+    ".csv": _TEXT,
+    ".tsv": _TEXT,
+    ".txt": _TEXT,
+    ".jsonl": _JSON,
+    ".ndjson": _JSON,
     ".parquet": _PARQUET,
-    **dict.fromkeys((".xlsx", ".xlsm"), _WORKBOOK),
+    ".xlsx": _WORKBOOK,
+    ".xlsm": _WORKBOOK,
 }
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
 _WESTERN = "cp1252"  # Windows-1252, in which Excel writes CSV in Western Europe
@@ -103,7 +107,8 @@ class ManifestFile:
     @property
     def words(self) -> str:
         """Name it for a person, up to the number of a record in it."""
-        return f"{self.name}, {'line' if self._is_text else 'row'}"
+        unit = "line" if self._is_text else "row"
+        return f"{self.name}, {unit}"
 
     @property
     def name(self) -> str:
@@ -130,7 +135,8 @@ class ManifestFile:
         or that it has no column of audio.
         """
         is_first = True
-        facts = ListFacts(file=self.name) if facts is None else facts
+        if facts is None:  # not `or`: facts that are not filled yet are false
+            facts = ListFacts(file=self.name)
         names, values = tuple(self._partition), [*self._partition.values()]
         with self._opened() as plain:
             if note is not None:
@@ -146,8 +152,10 @@ class ManifestFile:
 
     def headers(self) -> Iterator[Columns]:
         """Yield what its columns are, for each record if these may differ; CatalogError as for records."""
-        records = self.records()
-        return (columns for _, columns, _ in (islice(records, 1) if self.has_one_header else records))
+        for _, columns, _ in self.records():
+            yield columns
+            if self.has_one_header:
+                return
 
     def note_bytes(self, note: Note) -> None:
         """Have its bytes noted, whatever they mean; CatalogError if it cannot be read, or changes."""
@@ -159,15 +167,15 @@ class ManifestFile:
         if columns.audio is not None and not (columns.unknown and self.has_one_header):
             return
         wanted = one_line(" or ".join(columns.unknown) or "audio or path")
-        found = shorten(one_line(", ".join(columns.names)), _SHOWN_LETTERS, placeholder=" …")
-        named = [(name, cell) for name, cell in zip(columns.names, cells, strict=True) if is_audio_name(cell.strip())]
-        alike = one_line(
-            max(named, key=lambda each: len(each[1]), default=("NAME", ""))[0]
-        )  # a path, not its last part
-        hint = "" if columns.unknown else f" (if one of them is the audio, set catalog.columns.audio = {alike!r})"
+        names = one_line(", ".join(columns.names))
+        there_are = shorten(names, _SHOWN_LETTERS, placeholder=" …")
+        hint = ""
         if FORMULA in columns.names:
             hint = f" (a cell of the header is a formula that was not calculated: {_CALCULATE})"
-        raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {found}{hint}")
+        elif not columns.unknown:
+            name = one_line(_longest_audio_column(columns.names, cells))
+            hint = f" (if one of them is the audio, set catalog.columns.audio = {name!r})"
+        raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {there_are}{hint}")
 
     @contextmanager
     def _opened(self) -> Iterator[BufferedReader]:
@@ -181,19 +189,22 @@ class ManifestFile:
                 try:
                     yield plain
                 except _BROKEN:
-                    _refuse_changed(file, before)  # then what is broken may only be half written
+                    _refuse_changed(file, before)  # what seems broken may only be half written
                     raise
                 _refuse_changed(file, before)
         except SourceError as error:
             raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest. {error.message}") from error
         except _BROKEN as error:
-            because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest: {one_line(because)}") from error
+            why = getattr(error, "strerror", None) or str(error)
+            raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest: {one_line(why)}") from error
 
     def _read(self, file: _PackedOrPlain, facts: ListFacts) -> Iterator[_Record]:
         if self._is_text:
             with _decoded(file, self.encoding or "utf-8") as text:
-                yield from _json_records(text) if self._format == _JSON else self._delimited(text, facts)
+                if self._format == _JSON:
+                    yield from _json_records(text)
+                else:
+                    yield from self._delimited(text, facts)
             return
         with _seekable(file) as content:
             if self._format == _PARQUET:
@@ -215,12 +226,14 @@ class ManifestFile:
 
         _refuse_other_kinds(content, ".xlsx")
         sheet = SheetFacts()
-        records = self._below_header(sheet_rows(content, self._settings.sheet, sheet), "row", facts)
+        rows = sheet_rows(content, self._settings.sheet, sheet)
         is_first = True
-        for number, header, cells in records:
+        for number, header, cells in self._below_header(rows, "row", facts):
             if is_first:
                 facts.other_sheets = sheet.others
-                facts.hidden_columns = [name for at, name in enumerate(header, 1) if name and sheet.hides_column(at)]
+                for column, name in enumerate(header, start=1):
+                    if name and sheet.hides_column(column):
+                        facts.hidden_columns.append(name)
                 is_first = False
             facts.hidden_rows += number in sheet.hidden_rows
             yield number, header, cells
@@ -229,50 +242,75 @@ class ManifestFile:
         head = list(islice(text, HEADER_ROWS))
         text.seek(0)
         said = _SAID_DELIMITER.fullmatch(head[0]) if head else None
-        rows = _rows_of_cells(text, said[1] if said else self._delimiter_of(head))
         if said:
+            rows = _rows_of_cells(text, said[1])
             next(rows, None)
+        else:
+            rows = _rows_of_cells(text, self._delimiter_of(head))
         yield from self._below_header(rows, "line", facts)
 
     def _below_header(self, rows: Iterator[_Cells], word: str, facts: ListFacts) -> Iterator[_Record]:
         """Yield what stands below the header: the first row that has the most columns, else that of several cells."""
         head = list[_Cells]()
-        best, at = _NO_HEADER, None
+        best, position = _NO_HEADER, None
         for row, score in self._scored(rows):
             if score > best:
-                best, at = score, len(head)
+                best, position = score, len(head)
             head.append(row)
-        if at is None:
-            at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
-        if at:
-            facts.header = f"{word} {head[at][0]}"
-        written = [cell for _, cells in head[at : at + 1] for cell in cells]
-        header = tuple(cell if cell == FORMULA else value_of(cell) for cell in written)
-        for number, cells in chain(head[at + 1 :], rows):
-            if "".join(cells[len(header) :]).strip():
-                raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
-            yield number, header, cells[: len(header)] + [""] * (len(header) - len(cells))
+        if position is None:
+            position = _first_of_several_cells(head)
+        if not head:
+            return
+        header_number, names = head[position]
+        if position:
+            facts.header = f"{word} {header_number}"
+        header = tuple(name if name == FORMULA else value_of(name) for name in names)
+        width = len(header)
+        for number, cells in chain(head[position + 1 :], rows):
+            # A row that is cut in another way would have its audio in the column of something else.
+            if "".join(cells[width:]).strip():
+                raise ValueError(f"{word} {number} has {len(cells)} cells, the header {width}")
+            missing = [""] * (width - len(cells))
+            yield number, header, cells[:width] + missing
 
     def _scored(self, rows: Iterator[_Cells]) -> Iterator[tuple[_Cells, tuple[int, int]]]:
         """Yield the rows among which the header is, each with how much of one it is: above the first audio file."""
-        is_found = False
+        has_header = False
         for row in islice(rows, HEADER_ROWS):
-            columns = self._columns_of(tuple(row[1]))
+            _, cells = row
+            columns = self._columns_of(tuple(cells))
             yield row, columns.as_header
-            is_found = is_found or columns.is_header
-            if is_found and columns.names_audio:
+            has_header = has_header or columns.is_header
+            if has_header and columns.names_audio:
                 return
 
     def _delimiter_of(self, head: Sequence[str]) -> str:
         """Return the delimiter by which a row is most of a header; if none is, the commonest of the first line."""
-        best, found = _NO_HEADER, None
+        best, best_delimiter = _NO_HEADER, None
         for delimiter in _DELIMITERS:
+            rows = _rows_of_cells(head, delimiter)
             with suppress(ValueError):  # it is raised again when the rows are read
-                for _, score in self._scored(_rows_of_cells(head, delimiter)):
+                for _, score in self._scored(rows):
                     if score > best:
-                        best, found = score, delimiter
-        first = next(filter(str.strip, head), "")
-        return found or max(_DELIMITERS, key=first.count)
+                        best, best_delimiter = score, delimiter
+        first_line = next(filter(str.strip, head), "")
+        return best_delimiter or max(_DELIMITERS, key=first_line.count)
+
+
+def _longest_audio_column(names: Sequence[str], cells: Sequence[str]) -> str:
+    # Of a path and its last part, the path: it leads to the file.
+    longest, column = "", "NAME"
+    for name, cell in zip(names, cells, strict=True):
+        if is_audio_name(cell.strip()) and len(cell) > len(longest):
+            longest, column = cell, name
+    return column
+
+
+def _first_of_several_cells(rows: Sequence[_Cells]) -> int:
+    for position, (_, cells) in enumerate(rows):
+        if len(cells) - cells.count("") > 1:
+            return position
+    return 0
 
 
 def is_manifest_name(path: str) -> bool:
@@ -284,24 +322,31 @@ def format_of(path: str, whole: str | None = None) -> str | None:
 
     Spark calls parts of JSON lines `.json`; Hadoop and Dask give some parts no ending that says a format.
     """
-    found = _FORMATS.get(_suffix_of(path))
-    if found is not None or whole is None:
-        return found
-    if _suffix_of(path) == ".json":
+    suffix = _suffix_of(path)
+    if suffix in _FORMATS or whole is None:
+        return _FORMATS.get(suffix)
+    if suffix == ".json":
         return _JSON
-    is_plain = _PLAIN_PART.fullmatch(posixpath.basename(path)) is not None
-    return _FORMATS.get(_suffix_of(whole)) if is_plain else None
+    if _PLAIN_PART.fullmatch(posixpath.basename(path)):
+        return _FORMATS.get(_suffix_of(whole))
+    return None
 
 
 def partition_of(name: str) -> dict[str, str]:
     """Return the columns that the folders of a part say, as in `list.parquet/day=2026-11-23/part-0.parquet`."""
-    cut = (folder.partition("=") for folder in name.split("/")[1:-1])
-    found = {unquote(column): unquote(value) for column, is_one, value in cut if is_one}
-    return {column: "" if value == _NO_PARTITION else date_text(value) for column, value in found.items()}
+    columns = dict[str, str]()
+    for folder in name.split("/")[1:-1]:
+        column, is_partition, quoted = folder.partition("=")
+        if is_partition:
+            value = unquote(quoted)
+            columns[unquote(column)] = "" if value == _NO_PARTITION else date_text(value)
+    return columns
 
 
 def _suffix_of(path: str) -> str:
-    return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
+    unpacked = path.lower().removesuffix(".gz")
+    _, suffix = posixpath.splitext(unpacked)
+    return suffix
 
 
 def encoding_of(file: BufferedIOBase) -> str:
@@ -315,27 +360,34 @@ def encoding_of(file: BufferedIOBase) -> str:
         name = marked_codec(start)
         if name not in {None, "utf-8-sig"}:
             return str(name)
-        found = set[str]()
+        characters = set[str]()
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         for piece in chain([start], iter(partial(file.read, _PIECE_BYTES), b""), [b""]):
             text = decoder.decode(piece, final=not piece)
-            found |= set() if text.isascii() else {*text}
+            if not text.isascii():
+                characters.update(text)
     finally:
         file.seek(0)
-    raw = {each for each in found if "\udc80" <= each <= "\udcff"}
-    has_letters = not "".join(found - raw).isascii()
-    return _WESTERN if raw and not has_letters and not raw & _NOT_WESTERN else "utf-8"
+    raw = {character for character in characters if "\udc80" <= character <= "\udcff"}
+    has_letters = not "".join(characters - raw).isascii()
+    if not raw or has_letters or raw & _NOT_WESTERN:
+        return "utf-8"
+    return _WESTERN
 
 
 def text_of(file: _PackedOrPlain, encoding: str, newline: str = "") -> TextIOWrapper:
     """Return a file's text. In UTF-8 its mark is left out, and other bytes stay as the names of files have them."""
-    is_utf_8 = encoding == "utf-8"
-    codec, errors = ("utf-8-sig", "surrogateescape") if is_utf_8 else (encoding, "strict")
+    codec, errors = encoding, "strict"
+    if encoding == "utf-8":
+        codec, errors = "utf-8-sig", "surrogateescape"
     return TextIOWrapper(file, codec, errors, newline=newline)
 
 
 def _unpacked(plain: BufferedReader) -> _PackedOrPlain:
-    return gzip.GzipFile(fileobj=plain) if plain.peek(len(_GZIP)).startswith(_GZIP) else plain
+    # By its bytes: programs also pack lists whose names do not end in .gz.
+    if plain.peek(len(_GZIP)).startswith(_GZIP):
+        return gzip.GzipFile(fileobj=plain)
+    return plain
 
 
 @contextmanager
@@ -359,7 +411,8 @@ def _refuse_other_kinds(content: IO[bytes] | _PackedOrPlain, own: str = "") -> N
 @contextmanager
 def _decoded(file: _PackedOrPlain, encoding: str) -> Iterator[TextIOWrapper]:
     _refuse_other_kinds(file)
-    if b"\0" in file.peek(HEADER_BYTES)[:HEADER_BYTES] and not encoding.startswith(("utf-16", "utf-32")):
+    head = file.peek(HEADER_BYTES)[:HEADER_BYTES]
+    if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):
         raise ValueError("it is no text")
     text = text_of(file, encoding)
     try:
@@ -390,7 +443,8 @@ def _json_records(text: TextIOWrapper) -> Iterator[_Record]:
             raise ValueError(f"line {number} is no JSON: {error}") from error
         if not isinstance(record, dict):
             raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
-        yield number, tuple(record), [_json_text(value) for value in record.values()]
+        cells = [_json_text(value) for value in record.values()]
+        yield number, tuple(record), cells
 
 
 def _json_text(value: object) -> str:
@@ -399,14 +453,18 @@ def _json_text(value: object) -> str:
 
 def _rows_of_cells(lines: Iterable[str], delimiter: str) -> Iterator[_Cells]:
     """Cut lines into the cells of rows that are not empty; ValueError names the row in which a quote is not closed."""
-    is_csv = delimiter != "\t"
-    rows = rows_of_csv(lines, delimiter) if is_csv else enumerate(map(_between_tabs, lines), start=1)
-    return ((number, cells) for number, cells in rows if len(cells) > 1 or "".join(cells).strip())
+    rows: Iterable[_Cells] = rows_of_csv(lines, delimiter)
+    if delimiter == "\t":
+        rows = enumerate(map(_between_tabs, lines), start=1)
+    for number, cells in rows:
+        if len(cells) > 1 or "".join(cells).strip():
+            yield number, cells
 
 
 def rows_of_csv(lines: Iterable[str], delimiter: str = ",") -> Iterator[_Cells]:
     """Cut lines into cells, each row after its first line's number; ValueError names the row that is no CSV."""
-    reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    number = 1
     try:
         for cells in reader:
             yield number, cells
@@ -420,5 +478,8 @@ def rows_of_csv(lines: Iterable[str], delimiter: str = ",") -> Iterator[_Cells]:
 
 def _between_tabs(line: str) -> list[str]:
     """Cut a line at tabs: it is a row. Only a cell that is quoted as a whole loses its quotes; others are letters."""
-    unquoted = ((cell, _WHOLE_CELL.fullmatch(cell)) for cell in line.rstrip("\r\n").split("\t"))
-    return [cell[1:-1].replace('""', '"') if is_whole else cell for cell, is_whole in unquoted]
+    cells = line.rstrip("\r\n").split("\t")
+    for index, cell in enumerate(cells):
+        if _WHOLE_CELL.fullmatch(cell):
+            cells[index] = cell[1:-1].replace('""', '"')
+    return cells

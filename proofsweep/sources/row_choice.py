@@ -18,7 +18,7 @@ import pyarrow as pa
 from proofsweep.config.locations import one_line
 from proofsweep.config.notices import say
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.items import ManifestRow, item_id_of, modified_of, utf8_text
+from proofsweep.domain.items import FileFacts, ManifestRow, item_id_of, modified_of, utf8_text
 from proofsweep.domain.tags import key_of_value, spellings_by_key, tag_of
 from proofsweep.domain.text import counted
 
@@ -52,7 +52,8 @@ class RowChoice:
         Audio or sidecar must be modified later than `newer_than`, if that is given. UsageError if it is no condition,
         or names a column that is not there; CatalogError if the columns cannot be read.
         """
-        self._where, self._newer_than = where, newer_than
+        self._where = where
+        self._newer_than = None if newer_than is None else newer_than.timestamp()
         self._condition = ""  # the same in which each value has one spelling
         self._known: dict[str, _Column] = {}
         self._values: dict[str, str] = {}  # of the condition, by what their spellings have in common
@@ -60,18 +61,19 @@ class RowChoice:
         self._are_spellings_said = False
         if where is None:
             return
-        tags = spellings_by_key(tag_names())
-        facts = {name: column for name, column in _facts_of(catalog_name).items() if name not in tags}
         # DuckDB compares letter by letter. So a value of a row is given to it as the condition spells it, if both are
         # one name; that holds for =, <>, IN and functions alike, and nothing of the condition has to be understood.
         self._condition = _NAME_OR_TEXT.sub(self._note_value, where)
-        asked = where.casefold().replace('""', '"')
-        self._known = dict(facts)
+        tags = spellings_by_key(tag_names())
+        for name, column in _facts_of(catalog_name).items():
+            if name not in tags:
+                self._known[name] = column
+        named = where.casefold().replace('""', '"')
         for key, (name, *_) in tags.items():
-            value = self._tag if self._values and key in asked else _plain_tag
+            value = self._tag if self._values and key in named else _plain_tag
             self._known[utf8_text(name)] = (pa.string(), partial(value, name))
         with self._locked_database() as database:
-            table, condition = self._asked(database, self._condition, [])
+            table, condition = self._relation(database, [])
             kinds = list(map(str, table.select(condition).types))
             table.filter(condition)
         if kinds != ["BOOLEAN"]:
@@ -80,15 +82,18 @@ class RowChoice:
     def judged(self, rows: Iterable[ManifestRow]) -> Iterator[tuple[ManifestRow, bool]]:
         """Yield each row, and whether it is chosen; UsageError if the condition cannot be worked out for one."""
         if self._where is None:
-            yield from ((row, self._is_new(row)) for row in rows)
+            for row in rows:
+                yield row, self._is_new(row)
             return
         waiting = iter(rows)
         self._respelled.clear()
         with self._locked_database() as database:
             while batch := list(islice(waiting, _BATCH_ROWS)):
-                table, condition = self._asked(database, self._condition, batch)
-                met = {index for (index,) in table.filter(condition).project(f'"{_INDEX}"').fetchall()}
-                yield from ((row, index in met and self._is_new(row)) for index, row in enumerate(batch))
+                table, condition = self._relation(database, batch)
+                met = table.filter(condition).project(f'"{_INDEX}"').fetchall()
+                chosen = {index for (index,) in met}
+                for index, row in enumerate(batch):
+                    yield row, index in chosen and self._is_new(row)
         self._say_spellings()
 
     def _note_value(self, token: re.Match[str]) -> str:
@@ -96,31 +101,33 @@ class RowChoice:
         if token[1] is not None:
             return token[0]
         text = token[2].replace("''", "'")
-        value = self._values.setdefault(key_of_value(text), text).replace("'", "''")
-        return f"'{value}'"
+        value = self._values.setdefault(key_of_value(text), text)
+        quoted = value.replace("'", "''")
+        return f"'{quoted}'"
 
     def _tag(self, name: str, row: ManifestRow) -> str | None:
         """Return a row's value of a tag, in the spelling of the condition if this has the same value."""
-        value = _plain_tag(name, row)
-        if value is None:
+        spelling = _plain_tag(name, row)
+        if spelling is None:
             return None
-        asked = self._values.get(key_of_value(value), value)
-        if asked != value:
-            self._respelled[name, value, asked] += 1
-        return asked
+        value = self._values.get(key_of_value(spelling), spelling)
+        if value != spelling:
+            self._respelled[name, spelling, value] += 1
+        return value
 
     def _say_spellings(self) -> None:
         """Say once which other spellings were taken for a value of the condition."""
         if self._are_spellings_said or not self._respelled:
             return
         self._are_spellings_said = True
-        found = [
-            f"{name} {one_line(spelling)!r} counts as {one_line(asked)!r} ({counted(rows, 'row')})"
-            for (name, spelling, asked), rows in self._respelled.most_common(_MOST_SPELLINGS)
-        ]
-        if len(self._respelled) > _MOST_SPELLINGS:
-            found.append(f"and {len(self._respelled) - _MOST_SPELLINGS} more spellings")
-        say(f"--where compares names however they are spelled: {', '.join(found)}.")
+        words = list[str]()
+        for (name, spelling, value), rows in self._respelled.most_common(_MOST_SPELLINGS):
+            words.append(f"{name} {one_line(spelling)!r} counts as {one_line(value)!r} ({counted(rows, 'row')})")
+        more = len(self._respelled) - _MOST_SPELLINGS
+        if more > 0:
+            words.append(f"and {more} more spellings")
+        listed = ", ".join(words)
+        say(f"--where compares names however they are spelled: {listed}.")
 
     @contextmanager
     def _locked_database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
@@ -133,25 +140,32 @@ class RowChoice:
                 database.execute("SET lock_configuration = true")
                 yield database
         except duckdb.Error as error:
-            raise self._refusal(str(error).partition("\n")[0].rstrip("!. ")) from error
+            first_line, _, _ = str(error).partition("\n")
+            raise self._refusal(first_line.rstrip("!. ")) from error
 
-    def _asked(
-        self, database: "duckdb.DuckDBPyConnection", where: str, rows: list[ManifestRow]
+    def _relation(
+        self, database: "duckdb.DuckDBPyConnection", rows: list[ManifestRow]
     ) -> tuple["duckdb.DuckDBPyRelation", "duckdb.Expression"]:
+        """Return rows as a table of DuckDB, and the condition on it."""
         import duckdb  # noqa: PLC0415 - as above
 
-        cells = {name: pa.array(map(value, rows), kind) for name, (kind, value) in self._known.items()}
-        table = pa.table(cells | {_INDEX: pa.array(range(len(rows)), pa.int64())})
-        return database.from_arrow(table), duckdb.SQLExpression(where)
+        columns: dict[str, pa.Array[pa.Scalar[pa.DataType]]] = {}
+        for name, (kind, value) in self._known.items():
+            columns[name] = pa.array(map(value, rows), kind)
+        columns[_INDEX] = pa.array(range(len(rows)), pa.int64())
+        table = database.from_arrow(pa.table(columns))
+        return table, duckdb.SQLExpression(self._condition)
 
     def _is_new(self, row: ManifestRow) -> bool:
+        if self._newer_than is None:
+            return True
         modified = modified_of(row)
-        return self._newer_than is None or (modified is not None and modified > self._newer_than.timestamp())
+        return modified is not None and modified > self._newer_than
 
     def _refusal(self, because: str) -> UsageError:
         there_are = one_line(", ".join(self._known))
-        because = one_line(" ".join(because.split()))
-        return UsageError(f"--where {one_line(self._where or '')}: {because}. The columns are: {there_are}.")
+        why = one_line(" ".join(because.split()))
+        return UsageError(f"--where {one_line(self._where or '')}: {why}. The columns are: {there_are}.")
 
 
 _Column = tuple[pa.DataType, Callable[[ManifestRow], object]]
@@ -159,19 +173,41 @@ _Column = tuple[pa.DataType, Callable[[ManifestRow], object]]
 
 def _facts_of(catalog_name: str) -> dict[str, _Column]:
     """Return the columns that each row has; one of the manifest goes before one of what is known of the file."""
-    text = pa.string()
+    text, instant = pa.string(), pa.timestamp("us", tz="UTC")
     return {
-        "audio": (text, lambda row: row.audio and utf8_text(row.audio)),
-        "sidecar": (text, lambda row: row.sidecar and utf8_text(row.sidecar)),
-        "id": (text, lambda row: item_id_of(row, catalog_name)),
-        "name": (text, lambda row: utf8_text((row.audio or "").rpartition("/")[2])),
-        "folder": (text, lambda row: utf8_text(row.named_audio.rpartition("/")[0])),
-        "size": (pa.int64(), lambda row: getattr(row.audio_facts, "size_bytes", None)),
-        "modified": (pa.timestamp("us", tz="UTC"), _modified),
+        "audio": (text, _audio),
+        "sidecar": (text, _sidecar),
+        "id": (text, partial(item_id_of, catalog_name=catalog_name)),
+        "name": (text, _name),
+        "folder": (text, _folder),
+        "size": (pa.int64(), _size_bytes),
+        "modified": (instant, _modified_microseconds),
     }
 
 
-def _modified(row: ManifestRow) -> int | None:
+def _audio(row: ManifestRow) -> str | None:
+    return row.audio and utf8_text(row.audio)
+
+
+def _sidecar(row: ManifestRow) -> str | None:
+    return row.sidecar and utf8_text(row.sidecar)
+
+
+def _name(row: ManifestRow) -> str:
+    name = (row.audio or "").rpartition("/")[2]
+    return utf8_text(name)
+
+
+def _folder(row: ManifestRow) -> str:
+    folder = row.named_audio.rpartition("/")[0]
+    return utf8_text(folder)
+
+
+def _size_bytes(row: ManifestRow) -> int | None:
+    return row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None
+
+
+def _modified_microseconds(row: ManifestRow) -> int | None:
     modified = modified_of(row)
     return None if modified is None else int(modified * 1_000_000)
 
