@@ -1,10 +1,11 @@
 """Read lists of checksums, those of bags too, and hold them against the rows of a catalog."""
 
+import codecs
 import posixpath
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -40,6 +41,7 @@ _BAG_NAME = re.compile(r"manifest-(\w+)\.txt", re.IGNORECASE)
 _LIST_NAME = re.compile(rf"(?:(md5|sha\d+)[-_]?sums?|checksums?)(?:\.txt)?|{_BAG_NAME.pattern}", re.IGNORECASE)
 _ESCAPE = re.compile("%(?:25|0A|0D)", re.IGNORECASE)  # those that a bag's paths have (RFC 8493)
 _BAG_DECLARATION = "bagit.txt"
+_DECLARATION_BYTES = 64  # hold its first line
 _OLD_BAG = re.compile(rb"\s*BagIt-Version:\s*0\.", re.IGNORECASE)  # before version 1.0, most tools escaped nothing
 _COMMENTS = ("#", ";", "//")
 # algorithm (path) = digest, as BSD, `md5sum --tag` and OpenSSL write it.
@@ -114,7 +116,8 @@ class Checksums:
         source = self._source.within(None)
         for location in lists:
             folder = posixpath.dirname(location)
-            folder = folder if is_within(folder, self._base.root) else self._base.root
+            if not is_within(folder, self._base.root):
+                folder = self._base.root
             self._read(location, source, folder, self._base.boundary)
 
     def read_folder(self, folder: str, lists: Sequence[str], names: Sequence[str]) -> None:
@@ -124,10 +127,11 @@ class Checksums:
         """
         known = frozenset(names if lists else ())
         for name in lists:
-            checked = posixpath.splitext(name)[0]
             location = posixpath.join(folder, name)
+            stem, _ = posixpath.splitext(name)
+            checked = stem if stem in known else None
             try:
-                self._read(location, self._source, folder, folder, checked if checked in known else None)
+                self._read(location, self._source, folder, folder, checked)
                 self._ignored[Cause.CHECKSUM_LISTS] += 1
             except CatalogError:
                 self._ignored[Cause.UNUSED_CHECKSUMS] += 1
@@ -137,17 +141,20 @@ class Checksums:
 
         In buckets, where looking is a listing, no list is searched.
         """
-        folders, folder = list[str](), posixpath.dirname(audio)
+        folders = list[str]()
+        folder = posixpath.dirname(audio)
         while folder.startswith("/") and folder not in self._looked_into:
             self._looked_into.add(folder)
             folders.append(folder)
             if self._base.named(folder).startswith("/"):  # it is the root, or lies outside it
                 break
             folder = posixpath.dirname(folder)
-        for each in reversed(folders):
+        # The list that was read first counts, and that is one of an upper folder.
+        for folder in reversed(folders):
             with suppress(SourceError):
-                names = sorted(self._source.in_folder(each))
-                self.read_folder(each, list(filter(is_list_name, names)), names)
+                names = sorted(self._source.in_folder(folder))
+                lists = [name for name in names if is_list_name(name)]
+                self.read_folder(folder, lists, names)
 
     def with_declared(self, row: ManifestRow) -> ManifestRow:
         """Return a row with what the lists declare of its audio, beside what it has already."""
@@ -155,38 +162,45 @@ class Checksums:
             return row
         digests: dict[str, str] = {}
         lists: dict[str, None] = {}
-        for number, named, algorithm, digest in self._table.execute(_FIND, (_form_of(row.named_audio),)).fetchall():
+        lines = self._table.execute(_FIND, (_form_of(row.named_audio),)).fetchall()
+        for number, named, algorithm, digest in lines:
             if named == _key(row.named_audio) or self._meant_by(number) == row.named_audio:
                 self._met[number] = True
                 digests.setdefault(algorithm, digest)
-                lists[self._lists[self._list_of(number)].told] = None
+                read = self._lists[self._list_of(number)]
+                lists[read.told] = None
         if not digests:
             return row
-        declared = (row.declared or Declared()).with_others(Declared(digests=digests))
+        declared = row.declared or Declared()
         judged_by = ",".join(filter(None, (row.judged_by, *lists)))
-        return replace(row, declared=declared, judged_by=judged_by)
+        return replace(row, declared=declared.with_others(Declared(digests=digests)), judged_by=judged_by)
 
     def unmet(self) -> Iterator[UnmetLine]:
-        """Yield each file that a list names and that is not there, once; call it after the last row.
-
-        Of a list that was made in another folder, nothing is there: its lines are counted as unused, as those are that
-        name no audio.
-        """
+        """Yield each file that a list names and that is not there, once; call it after the last row."""
         told: set[bytes] = set()
         for read in self._lists:
-            fits = read.is_of_bag or any(self._met[read.first_line : read.end])
+            is_of_here = read.is_of_bag or any(self._met[read.first_line : read.end])
             for number in range(read.first_line, read.end):
-                match = None if self._met[number] else self._match_of(number)
-                if match is None or match.location is not None:
+                if self._met[number]:
+                    continue
+                match = self._match_of(number)
+                if match.location is not None:
                     continue
                 location = self._written_by(number)[0]
-                folder = self._names(posixpath.dirname(location))
-                is_row = _may_be_audio(location, read) and (fits or bool(folder and folder.known))
-                self._ignored[Cause.UNUSED_CHECKSUMS] += not is_row
-                if is_row and (key := _form_of(self._base.named(location))) not in told:
-                    told.add(key)
+                # Of a list that was made in another folder, nothing is there, and nothing is missed.
+                is_missed = is_of_here or self._has_files(posixpath.dirname(location))
+                if not is_missed or not _may_be_audio(location, read):
+                    self._ignored[Cause.UNUSED_CHECKSUMS] += 1
+                    continue
+                named = _form_of(self._base.named(location))
+                if named not in told:
+                    told.add(named)
                     shown = one_line(self._base.named(read.location))
                     yield UnmetLine(location, f"{shown} names this file, and it is not there.{match.words}")
+
+    def _has_files(self, folder: str) -> bool:
+        names = self._names(folder)
+        return names is not None and bool(names.known)
 
     def count_unused(self) -> None:
         """Count the lines of the lists that say nothing of any row; call it after the last row."""
@@ -196,53 +210,56 @@ class Checksums:
 
     def _written_by(self, number: int) -> tuple[str, ...]:
         """Return the locations that a line may mean, the likeliest first."""
-        _, location, other = self._table.execute(_LINE, (number,)).fetchone()
-        return tuple(each.decode("utf-8", "surrogateescape") for each in (location, other) if each is not None)
+        _, first, other = self._table.execute(_LINE, (number,)).fetchone()
+        if other is None:
+            return (_location_of(first),)
+        return _location_of(first), _location_of(other)
 
     def _match_of(self, number: int) -> Match:
-        """Find the file that a line names by any spelling."""
-        first = Match()
-        for at, location in enumerate(self._written_by(number)):
-            match = self._spellings.match(location, self._top_of(number))
+        """Find the file that a line names by any spelling; without one, what is like the likeliest location."""
+        top = self._lists[self._list_of(number)].top
+        matches = list[Match]()
+        for location in self._written_by(number):
+            match = self._spellings.match(location, top)
             if match.location is not None:
                 return match
-            first = first if at else match
-        return first
+            matches.append(match)
+        return matches[0]
 
     def _meant_by(self, number: int) -> str | None:
         location = self._match_of(number).location
         return None if location is None else self._base.named(location)
 
-    def _top_of(self, number: int) -> str:
-        return self._lists[self._list_of(number)].top
-
     def _list_of(self, number: int) -> int:
-        return int(self._table.execute(_LINE, (number,)).fetchone()[0])
+        row = self._table.execute(_LINE, (number,)).fetchone()
+        return int(row[0])
 
     def _read(self, location: str, source: Files, folder: str, within: str | None, checked: str | None = None) -> None:
         """Take what a list says of files `within`, or nothing if it cannot be read; CatalogError if it has no checksum.
 
         `checked` is the one file that it is of, such as `song.wav` of `song.wav.md5`.
         """
-        name, has_any = posixpath.basename(location), False
-        usual, is_of_bag = algorithm_of_list(name), _BAG_NAME.fullmatch(name) is not None
+        name = posixpath.basename(location)
+        usual = algorithm_of_list(name)
+        is_of_bag = _BAG_NAME.fullmatch(name) is not None
         is_escaped_first = is_of_bag and not _is_old_bag(posixpath.dirname(location), source)
+        top = folder if within is None else within
         first_line = len(self._met)
-        read = ReadList(location, folder if within is None else within, is_of_bag, first_line, first_line)
+        read = ReadList(location, top, is_of_bag, first_line, first_line)
+        has_any = False
         with self._table:
-            for line in lines_of_list(location, source):
-                found = line_of(line, usual)
-                if found is None:
-                    self._ignored[Cause.UNUSED_CHECKSUMS] += bool(line.strip()) and not line.startswith(_COMMENTS)
+            for text in lines_of_list(location, source):
+                line = line_of(text, usual)
+                if line is None:
+                    is_comment = not text.strip() or text.startswith(_COMMENTS)
+                    self._ignored[Cause.UNUSED_CHECKSUMS] += not is_comment
                     continue
                 has_any = True
-                path = found.path if found.is_escaped else found.path.replace("\\", "/")
-                path = checked if checked and posixpath.basename(path) in {"", checked} else path
-                spellings = _spellings_of(path, is_escaped_first=is_escaped_first) if is_of_bag else [path]
-                files = [below(folder, each) for each in spellings if each]
-                files = [each for each in files if within is None or is_within(each, within)]
+                path = _path_of(line, checked)
+                paths = _spellings_of(path, is_escaped_first=is_escaped_first) if is_of_bag else [path]
+                files = _files_below(folder, paths, within)
                 if files:
-                    self._add(files, found, len(self._lists))
+                    self._add(files, line, len(self._lists))
                 else:
                     self._ignored[Cause.UNUSED_CHECKSUMS] += 1
         if not has_any:
@@ -256,13 +273,34 @@ class Checksums:
     def _add(self, files: Sequence[str], line: ChecksumLine, of_list: int) -> None:
         number = len(self._met)
         self._met.append(False)
-        first, other = _bytes_of(files[0]), _bytes_of(files[1]) if files[1:] else None
+        first, other = _bytes_of(files[0]), None
+        if len(files) > 1:
+            other = _bytes_of(files[1])
         self._table.execute(_ADD_LINE, (number, of_list, first, other))
-        for at, file in enumerate(files):
+        for index, file in enumerate(files):
             named = self._base.named(file)
             # Another spelling counts only if no file has the first one, which is looked up then.
-            exact = b"" if at else _key(named)
+            exact = b"" if index else _key(named)
             self._table.execute(_ADD, (_form_of(named), number, exact, line.algorithm, line.digest))
+
+
+def _path_of(line: ChecksumLine, checked: str | None) -> str:
+    path = line.path
+    if not line.is_escaped:
+        path = path.replace("\\", "/")
+    # A list of one file may name it without its folder, or not at all.
+    if checked and posixpath.basename(path) in {"", checked}:
+        return checked
+    return path
+
+
+def _files_below(folder: str, paths: Iterable[str], within: str | None) -> list[str]:
+    files = list[str]()
+    for path in filter(None, paths):
+        file = below(folder, path)
+        if within is None or is_within(file, within):
+            files.append(file)
+    return files
 
 
 def _key(named: str) -> bytes:
@@ -277,6 +315,10 @@ def _bytes_of(location: str) -> bytes:
     return location.encode("utf-8", "surrogateescape")
 
 
+def _location_of(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
 def _may_be_audio(location: str, read: ReadList) -> bool:
     """Whether a named file is missed as audio: by its name, or in a bag, whose files may have names without endings."""
     return is_audio_name(location) or (read.is_of_bag and not posixpath.splitext(location)[1])
@@ -284,8 +326,13 @@ def _may_be_audio(location: str, read: ReadList) -> bool:
 
 def _spellings_of(path: str, *, is_escaped_first: bool) -> list[str]:
     """Return the paths that a bag's line may mean: as it is written, and without its escapes."""
-    spellings = list(dict.fromkeys((path, _ESCAPE.sub(lambda escape: unquote(escape[0]), path))))
-    return spellings[::-1] if is_escaped_first else spellings
+    without_escapes = _ESCAPE.sub(lambda escape: unquote(escape[0]), path)
+    spellings = [path]
+    if without_escapes != path:
+        spellings.append(without_escapes)
+    if is_escaped_first:
+        spellings.reverse()
+    return spellings
 
 
 def _is_old_bag(folder: str, source: Files) -> bool:
@@ -293,15 +340,19 @@ def _is_old_bag(folder: str, source: Files) -> bool:
         file = source.open(posixpath.join(folder, _BAG_DECLARATION))
         if file is not None:
             with file:
-                return _OLD_BAG.match(file.read_at(0, 64).removeprefix(b"\xef\xbb\xbf")) is not None
+                start = file.read_at(0, _DECLARATION_BYTES)
+            return _OLD_BAG.match(start.removeprefix(codecs.BOM_UTF8)) is not None
     return False
 
 
 def algorithm_of_list(name: str) -> str | None:
     """Return the algorithm that the name of a list says; empty if it says none, None if it is no list's name."""
-    found = _LIST_NAME.fullmatch(name)
-    written = posixpath.splitext(name)[1] if found is None else found[1] or found[2]
-    return "" if written is None else algorithm_named(written)
+    match = _LIST_NAME.fullmatch(name)
+    if match is None:
+        _, ending = posixpath.splitext(name)
+        return algorithm_named(ending)
+    algorithm = match[1] or match[2]
+    return "" if algorithm is None else algorithm_named(algorithm)
 
 
 def is_list_name(name: str) -> bool:
@@ -321,16 +372,19 @@ def line_of(line: str, usual: str | None) -> ChecksumLine | None:
 
 
 def _plain_line_of(line: str, usual: str | None) -> ChecksumLine | None:
-    if (tagged := _TAGGED.fullmatch(line)) is not None:
+    tagged, plain = _TAGGED.fullmatch(line), _PLAIN.fullmatch(line)
+    if tagged is not None:
         name, path, written = tagged.groups()
         algorithm = algorithm_named(name)
-    elif (plain := _PLAIN.fullmatch(line)) is not None:
+    elif plain is not None:
         written, path = plain[1], plain[2] or ""
         algorithm = usual or _BY_LENGTH.get(len(written))
     else:
         return None
     digest = hex_digest(algorithm, written) if algorithm else None
-    return None if algorithm is None or digest is None else ChecksumLine(algorithm, digest, path)
+    if algorithm is None or digest is None:
+        return None
+    return ChecksumLine(algorithm, digest, path)
 
 
 def lines_of_list(location: str, source: Files) -> Iterator[str]:
@@ -338,8 +392,10 @@ def lines_of_list(location: str, source: Files) -> Iterator[str]:
     try:
         yield from _lines_of(source.open(location))
     except (SourceError, OSError, ValueError) as error:
-        because = error.message if isinstance(error, SourceError) else f"It is no text: {one_line(str(error))}."
-        raise CatalogError(f"{one_line(location)}: cannot be read as a list of checksums. {because}") from error
+        why = f"It is no text: {one_line(str(error))}."
+        if isinstance(error, SourceError):
+            why = error.message
+        raise CatalogError(f"{one_line(location)}: cannot be read as a list of checksums. {why}") from error
 
 
 def _lines_of(file: OpenFile | None) -> Iterator[str]:

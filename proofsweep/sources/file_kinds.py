@@ -1,5 +1,6 @@
 """What a file is that cannot be read as a list, in words that say what its owner does with it."""
 
+import codecs
 import posixpath
 import re
 from functools import partial
@@ -22,15 +23,17 @@ _ZIP = b"PK\x03\x04"
 # Names in the directory of a compound file.
 _LOCKED_PART = "EncryptedPackage".encode("utf-16-le")
 _OLD_PARTS = ("Workbook".encode("utf-16-le"), "Book\0".encode("utf-16-le"))
+_WEB_PAGE = f"a web page: if it shows a table, {_SAVE}; if not, ask for the list again"
+_PDF = "a PDF document: ask for the list as .xlsx or CSV"
 _BY_MARK = {
     b"PAR1": "Parquet: let its name end in .parquet",
-    b"%PDF-": "a PDF document: ask for the list as .xlsx or CSV",
+    b"%PDF-": _PDF,
     b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
     b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
     b"(\xb5/\xfd": "packed with zstd: unpack it, or pack it with gzip",
     b"{\\rtf": "a text document (RTF): ask for the list as .xlsx or CSV",
-    b"<!doctype html": f"a web page: if it shows a table, {_SAVE}; if not, ask for the list again",
-    b"<html": f"a web page: if it shows a table, {_SAVE}; if not, ask for the list again",
+    b"<!doctype html": _WEB_PAGE,
+    b"<html": _WEB_PAGE,
 }
 _BY_PARTS = {
     _BINARY: re.compile(r"xl/workbook\.bin$"),
@@ -45,7 +48,7 @@ _BY_ENDING = {
     ".numbers": _NUMBERS,
     ".json": "JSON: write one object a line, and let its name end in .jsonl",
     ".xml": "XML, and no message of a DDEX release: give such a message, its folder, or a list as .xlsx or CSV",
-    ".pdf": _BY_MARK[b"%PDF-"],
+    ".pdf": _PDF,
     ".zip": f"a ZIP archive: {_UNPACK}",
 }
 
@@ -66,33 +69,41 @@ def words_for(file: IO[bytes] | BufferedIOBase, own: str = "") -> str | None:
             words = _words_for_start(start)
     finally:
         file.seek(0)
-    is_own = own and words is not None and words.endswith(f"end in {own}")
-    return None if is_own else words
+    # Words that ask for the ending that it has.
+    if own and words is not None and words.endswith(f"end in {own}"):
+        return None
+    return words
 
 
 def words_for_ending(path: str) -> str | None:
     """Return what a file is by its name."""
-    return _BY_ENDING.get(posixpath.splitext(path.lower())[1])
+    _, ending = posixpath.splitext(path.lower())
+    return _BY_ENDING.get(ending)
 
 
 def _words_for_start(start: bytes) -> str | None:
-    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    marked = plain.lower() if plain.startswith(b"<") else plain
-    return next((words for mark, words in _BY_MARK.items() if marked.startswith(mark)), None)
+    plain = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    if plain.startswith(b"<"):
+        plain = plain.lower()
+    for mark, words in _BY_MARK.items():
+        if plain.startswith(mark):
+            return words
+    return None
 
 
 def _words_for_compound(file: IO[bytes] | BufferedIOBase) -> str:
-    """Tell a workbook with a password from one of the old kind: both are compound files, with names for their parts."""
-    found: set[bytes] = set()
+    # A workbook with a password and one of the old kind are both compound files, with names for their parts.
+    is_old = False
     end = b""
     for piece in iter(partial(file.read, _PIECE_BYTES), b""):
-        seen = end + piece
-        if _LOCKED_PART in seen:
+        content = end + piece
+        if _LOCKED_PART in content:
             return _LOCKED
-        found.update(part for part in _OLD_PARTS if part in seen)
-        end = seen[-len(_LOCKED_PART) :]
-    either = "an Excel workbook of the old kind (.xls), or one with a password: save it as .xlsx, without a password"
-    return _OLD if found else either
+        is_old = is_old or any(part in content for part in _OLD_PARTS)
+        end = content[-len(_LOCKED_PART) :]
+    if is_old:
+        return _OLD
+    return "an Excel workbook of the old kind (.xls), or one with a password: save it as .xlsx, without a password"
 
 
 def _words_for_archive(file: IO[bytes] | BufferedIOBase, *, is_unknown_fine: bool) -> str | None:

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 
 NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # The disk or the file server does not give the file now: a bad sector, or a mount that is away.
-_AWAY = frozenset(
-    {
-        *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
-        *(errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED),
-    }
-)
+_SERVER_AWAY = {errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT}
+_CONNECTION_LOST = {errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED}
+_AWAY = frozenset({errno.EIO, errno.ESTALE} | _SERVER_AWAY | _CONNECTION_LOST)
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _ANNEXED = "/annex/objects/"  # is part of what a link of git-annex leads to
@@ -118,7 +115,9 @@ class Files:
         if is_bucket(folder):
             return self.buckets.in_folder(folder, bad=set())
         try:
-            path = folder if self._local_root is None else path_inside(folder, self._local_root)
+            path = folder
+            if self._local_root is not None:
+                path = path_inside(folder, self._local_root)
             return dict.fromkeys(os.listdir(path))  # noqa: PTH208 -- of text
         except (OSError, ValueError) as error:
             _raise_unless_missing(error, "folder")
@@ -134,19 +133,24 @@ class Files:
     def refuse_outside(self, location: str) -> None:
         """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""
         root = self._root
-        if root is not None and (is_bucket(location) or is_bucket(root)) and not is_within(location, root):
+        if root is None or is_within(location, root):
+            return
+        if is_bucket(location) or is_bucket(root):
             raise outside_catalog(root)
 
     def _stat(self, location: str) -> os.stat_result:
-        """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
+        """Look at what a path leads to."""
         if self._local_root is None:
             return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
+        # Folders on the way are resolved once, since a million files lie in few. Only a link, and a path that may lead
+        # out of the root, is resolved by itself.
         folder, name = posixpath.split(location)
         path = posixpath.join(self._real_folder(folder), name)
-        status = os.lstat(path) if name not in {"", ".", ".."} and is_within(path, self._local_root) else None
-        if status is None or stat.S_ISLNK(status.st_mode):
-            return os.stat(path_inside(location, self._local_root))  # noqa: PTH116 -- as above
-        return status
+        if name not in {"", ".", ".."} and is_within(path, self._local_root):
+            status = os.lstat(path)
+            if not stat.S_ISLNK(status.st_mode):
+                return status
+        return os.stat(path_inside(location, self._local_root))  # noqa: PTH116 -- as above
 
 
 class LocalFile(OpenFile):
@@ -173,13 +177,12 @@ class LocalFile(OpenFile):
 
 
 def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
-    """Yield a folder and the folders in it, then those that links lead to; one that is not walked has no files.
-
-    A folder that was walked already is not walked again, so folders that link to each other end. The real folders come
-    first, so that a file has the same name whether a link leads to its folder or not.
-    """
+    """Yield a folder and the folders in it, then those that links lead to; one that is not walked has no files."""
+    # A folder that was walked already is not walked again, so folders that link to each other end. The real folders
+    # come first, so that a file has the same name whether a link leads to its folder or not.
     walked: set[str] = set()  # without links in their paths
-    links, errors = deque([top]), list[OSError]()
+    links = deque([top])
+    errors = list[OSError]()
     while links:
         start = links.popleft()
         real = os.path.realpath(start)
@@ -196,20 +199,32 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
                 yield Folder(location=path, files=[], is_repeated=True)
                 continue
             walked.add(real_path)
-            below, files = {*folders}, list[str]()
-            left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-            folders.clear()  # those that stay in it are walked next
-            for name in sorted([*below, *names], key=os.fsencode):
-                why = rule.why(path_within(posixpath.join(path, name), top), is_folder=name in below)
-                if why is not None:
-                    left_out[why].append(name)
-                else:
-                    (folders if name in below else files).append(name)
-            links += filter(posixpath.islink, (posixpath.join(path, name) for name in folders))
-            is_empty = not (below or files or left_out)
-            yield Folder(location=path, files=without_marked(files, left_out), left_out=left_out, is_empty=is_empty)
+            yield _listed(path, top, folders, names, rule)
+            for name in folders:
+                location = posixpath.join(path, name)
+                if posixpath.islink(location):
+                    links.append(location)
         yield from map(_unreadable_folder, errors)
         errors.clear()
+
+
+def _listed(path: str, top: str, folders: list[str], names: list[str], rule: ListingRule) -> Folder:
+    """Return a folder with what is listed in it; of `folders`, those stay that are walked next."""
+    subfolders = {*folders}
+    folders.clear()
+    files = list[str]()
+    left_out: defaultdict[Cause, list[str]] = defaultdict(list)
+    for name in sorted([*subfolders, *names], key=os.fsencode):
+        is_folder = name in subfolders
+        cause = rule.why(path_within(posixpath.join(path, name), top), is_folder=is_folder)
+        if cause is not None:
+            left_out[cause].append(name)
+        elif is_folder:
+            folders.append(name)
+        else:
+            files.append(name)
+    is_empty = not (subfolders or files or left_out)
+    return Folder(location=path, files=without_marked(files, left_out), left_out=left_out, is_empty=is_empty)
 
 
 def walk(top: str, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -218,8 +233,10 @@ def walk(top: str, onerror: Callable[[OSError], object] | None = None) -> Iterat
     while waiting:
         for path, folders, names in islice(os.walk(waiting.pop(), onerror=onerror), 1):
             yield path, folders, names
-            below = (posixpath.join(path, name) for name in reversed(folders))
-            waiting += [each for each in below if not posixpath.islink(each)]
+            for name in reversed(folders):
+                folder = posixpath.join(path, name)
+                if not posixpath.islink(folder):
+                    waiting.append(folder)
 
 
 def _unreadable_folder(error: OSError) -> Folder:
@@ -289,6 +306,7 @@ def open_inside(location: str, root: str, flags: int) -> int:
     """
     path = path_inside(location, root)
     *folders, name = path.strip("/").split("/")
+    # Folder by folder, each from the one above: a path as a whole would be followed through a link that came meanwhile.
     here = os.open("/", _ON_THE_WAY)
     try:
         for folder in folders:
@@ -305,14 +323,15 @@ def open_inside(location: str, root: str, flags: int) -> int:
 
 def below(folder: str, path: str) -> str:
     """Return the location of a path as seen from a folder or prefix; `..` is resolved in the text, up to its root."""
-    bucket, above = root_and_key(folder) if is_bucket(folder) else ("", folder)
-    return bucket + posixpath.normpath(posixpath.join("/", above, path))
+    bucket, above = "", folder
+    if is_bucket(folder):
+        bucket, above = root_and_key(folder)
+    location = posixpath.join("/", above, path)
+    return bucket + posixpath.normpath(location)
 
 
 def outside_catalog(root: str) -> SourceError:
     """Return a sentence that something lies outside the catalog's root, and not where it leads."""
-    shown = one_line(posixpath.join(root, ""))
-    return SourceError(
-        f"This leads outside the catalog's root {shown}: if it is meant, set catalog.root.",
-        reason=Reason.OUTSIDE_CATALOG,
-    )
+    folder = one_line(posixpath.join(root, ""))
+    words = f"This leads outside the catalog's root {folder}: if it is meant, set catalog.root."
+    return SourceError(words, reason=Reason.OUTSIDE_CATALOG)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from proofsweep.config.locations import is_bucket, path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
-from proofsweep.domain.errors import EmptyCatalog, SourceError
+from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import checksum_lists_in
@@ -70,7 +70,9 @@ class FolderScan(Catalog):
         self.unfinished: list[str] = []
         self._empty: list[str] = []
         self.deliveries = None
-        self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
+        self._numbers = count()
+        self._listing = hashlib.sha256()
+        self._walked = False
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; CatalogError if it cannot be listed or, at the end, holds none."""
@@ -79,48 +81,56 @@ class FolderScan(Catalog):
         try:
             with closing(Checksums(self._base, self._source, self.ignored)) as self._checksums:
                 self._checksums.read_named(self._lists)
-                for found in self._walked_rows():
+                for walked in self._walked_rows():
                     is_empty = False
-                    row = self._checksums.with_declared(found)
+                    row = self._checksums.with_declared(walked)
                     self._listing.update(self._listed(row))
                     tags = self._supplier.tags_of(row.named_audio, row.tags)
-                    yield replace(row, tags={**row.tags, **tags}) if tags else row
+                    if tags:
+                        row = replace(row, tags={**row.tags, **tags})
+                    yield row
                 self.checksum_lists = self._checksums.versions
         except SourceError as error:
             raise refusal(self._path, f"cannot be listed. {error.message}") from error
         if not is_empty:
             yield from self._rows_away()
             self._refuse_if_gone()
-        if is_empty and not self.is_watched:
-            if self.deliveries is not None:
-                said = f"no audio in this folder: {self.deliveries} without audio"
-                raise refusal(self._path, said, EmptyCatalog)
-            ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ", and nothing else"
-            raise refusal(self._path, f"no audio in this folder{ignored}", EmptyCatalog)
+        elif not self.is_watched:
+            raise self._no_audio()
         self._walked = True
 
+    def _no_audio(self) -> CatalogError:
+        why = ", and nothing else"
+        if self.deliveries is not None:
+            why = f": {self.deliveries} without audio"
+        elif self.ignored.total():
+            why = f"; ignored: {ignored_words(self.ignored)}"
+        return refusal(self._path, f"no audio in this folder{why}", EmptyCatalog)
+
     def _refuse_if_gone(self) -> None:
-        """Raise CatalogError if the folder is away by now: then some of its files may not have been listed."""
-        away = None if self.is_watched or is_bucket(self._path) else away_or_gone(self._path)
+        # Of a folder that is away by now, some files may not have been listed.
+        if self.is_watched or is_bucket(self._path):
+            return
+        away = away_or_gone(self._path)
         if away is not None:
             raise refusal(self._path, f"went away while it was listed: {away.why}")
 
     def _rows_away(self) -> Iterator[ManifestRow]:
         """Yield a row for each empty folder that held files before; it makes no other listing."""
-        for folder in self.held_before(list(dict.fromkeys(self._empty))):
+        empty_folders = list(dict.fromkeys(self._empty))
+        for folder in self.held_before(empty_folders):
             refused = Ineligible(Reason.UNREADABLE_FOLDER, "The folder is empty, and files were listed in it before.")
             yield self._row_of_folder(folder, refused)
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags; before the first walk, XML files are looked at for those of deliveries."""
-        if self._walked:
-            are_there = self.deliveries is not None
-        else:
+        has_deliveries = self.deliveries is not None
+        if not self._walked:
             try:
-                are_there = any(each.is_message for _, xml in self._folders() for each in xml)
+                has_deliveries = any(file.is_message for _, xml in self._folders() for file in xml)
             except SourceError as error:
                 raise refusal(self._path, f"cannot be listed. {error.message}") from error
-        return self._supplier.among(TAG_NAMES if are_there else ())
+        return self._supplier.among(TAG_NAMES if has_deliveries else ())
 
     def digest(self) -> str:
         """Give the hex SHA-256 of the rows' names, sizes and times as last walked; walk first if that was not done."""
@@ -142,30 +152,41 @@ class FolderScan(Catalog):
                 lists.append(name)
             else:
                 self.ignored[cause] += 1
-                _show(self.archives, folder, [name] if cause is Cause.ARCHIVES else [])
+                if cause is Cause.ARCHIVES:
+                    _show(self.archives, folder, [name])
         self._checksums.read_folder(folder.location, lists, folder.files)
-        sidecars = filter(self._sidecar_names.covers, folder.files)
         awaited = AwaitedFiles(folder.left_out)
         # What a message names has a row by that, also if it is not there.
-        away = awaited.audio_not_downloaded(folder.files) if named is NOTHING_NAMED else {}
+        placeholders = awaited.audio_not_downloaded(folder.files) if named is NOTHING_NAMED else {}
+        audio.extend(placeholders)
         pairs = FolderPairs(
-            folder.location, [*audio, *away], sidecars, awaited, patterns=self._sidecar_names, source=self._source
+            folder.location,
+            audio,
+            filter(self._sidecar_names.covers, folder.files),
+            awaited,
+            patterns=self._sidecar_names,
+            source=self._source,
         )
-        there = folder.known or dict.fromkeys(folder.files)
-        for name in (*audio, *away):
-            beside = pairs.beside(name, there)
-            if name in away:
-                beside = replace(beside, refused=Ineligible(Reason.STAND_IN, words_of_placeholder(away[name])))
-            yield self.row_at(posixpath.join(folder.location, name), beside, folder.known)
-        for why, names in folder.left_out.items():
-            self.ignored[why] += len(names)
-        self.ignored[Cause.NOT_DOWNLOADED] -= len(away)
-        self.ignored[Cause.ORPHAN_SIDECARS] += len(pairs.orphans)
-        _show(self.orphans, folder, pairs.orphans)
+        known = folder.known or dict.fromkeys(folder.files)
+        for name in audio:
+            beside = pairs.beside(name, known)
+            if name in placeholders:
+                refused = Ineligible(Reason.STAND_IN, words_of_placeholder(placeholders[name]))
+                beside = replace(beside, refused=refused)
+            location = posixpath.join(folder.location, name)
+            yield self.row_at(location, beside, folder.known)
+        self.ignored[Cause.NOT_DOWNLOADED] -= len(placeholders)
+        self._count_left_out(folder, pairs.orphans)
+
+    def _count_left_out(self, folder: Folder, orphans: Sequence[str]) -> None:
+        for cause, names in folder.left_out.items():
+            self.ignored[cause] += len(names)
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
+        _show(self.orphans, folder, orphans)
         unfinished = folder.left_out.get(Cause.UNFINISHED, ())
-        whole = {*folder.files, *unfinished}
+        files = {*folder.files, *unfinished}
         # A mark that lies beside its file says something of this file; one that is left alone waits by itself.
-        alone = [name for name in unfinished if why_awaited(name) is None or awaited_name(name) not in whole]
+        alone = [name for name in unfinished if why_awaited(name) is None or awaited_name(name) not in files]
         _show(self.unfinished, folder, alone)
 
     def _row_of_folder(self, folder: str, refused: Ineligible) -> ManifestRow:
@@ -183,7 +204,9 @@ class FolderScan(Catalog):
 
         def look(name: str) -> Cause | None:
             path = posixpath.join(folder.location, name)
-            return None if named.is_row(path) else why_no_audio(path, self._source, folder.known.get(name))
+            if named.is_row(path):
+                return None
+            return why_no_audio(path, self._source, folder.known.get(name))
 
         return zip(names, looked_into(folder.location, names, look), strict=True)
 
@@ -200,7 +223,11 @@ class FolderScan(Catalog):
             contested_sidecar=beside.contested,
             refused=beside.refused,
         )
-        return with_facts(row, lambda path: known.get(posixpath.basename(path)) or self._source.facts(path), self._base)
+
+        def facts_of(path: str) -> FileFacts | None:
+            return known.get(posixpath.basename(path)) or self._source.facts(path)
+
+        return with_facts(row, facts_of, self._base)
 
     def has_no_row(self, location: str) -> bool:
         """Whether a file is no row even if a message names it: a sidecar, or one that a person excludes."""
@@ -214,8 +241,8 @@ class FolderScan(Catalog):
         for folder, xml in self._folders():
             left, messages = deliveries.take(folder, xml)
             for message in messages:
-                named = path_within(message.location, self._path), message.facts.version
-                self._listing.update(b"\0".join(map(raw_bytes, named)) + b"\0\0")
+                name = path_within(message.location, self._path)
+                self._listing.update(_joined(name, message.facts.version))
             if left is not None:
                 self.ignored[Cause.NOT_AUDIO] += len(folder.files) - len(left.files)
                 yield from self.rows_in(left)
@@ -230,7 +257,8 @@ class FolderScan(Catalog):
                 self.ignored[Cause.EXCLUDED] += 1
                 continue
             row = self.row_at(line.location)
-            yield replace(row, refused=row.refused or Ineligible(Reason.MISSING_AUDIO, line.detail))
+            refused = row.refused or Ineligible(Reason.MISSING_AUDIO, line.detail)
+            yield replace(row, refused=refused)
 
     def _folders(self) -> Iterator[tuple[Folder, list[XmlFile]]]:
         """Walk the folders, each with its XML files; those of a bucket are read side by side."""
@@ -244,11 +272,16 @@ class FolderScan(Catalog):
 
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
-        audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
-        facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
-        return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+        audio = path_within(row.audio or "", self._path)
+        sidecar = path_within(row.sidecar or "", self._path) or row.contested_sidecar or ""
+        return _joined(audio, sidecar, row.audio_version or "", row.sidecar_version or "")
+
+
+def _joined(*texts: str) -> bytes:
+    return b"\0".join(map(raw_bytes, texts)) + b"\0\0"
 
 
 def _show(shown: list[str], folder: Folder, names: Sequence[str]) -> None:
     """Add the first of some files to those that a person is shown."""
-    shown += [posixpath.join(folder.location, name) for name in names[: _MOST_SHOWN - len(shown)]]
+    first = names[: _MOST_SHOWN - len(shown)]
+    shown += [posixpath.join(folder.location, name) for name in first]
