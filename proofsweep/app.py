@@ -68,13 +68,15 @@ class App:
         self.is_stopped = False  # by a person or a signal, so no other run is begun
         self.require_runner: Callable[[], object] = lambda: None  # raises if nothing could work on a run
         self.clock = ServiceClock()  # of all that is stored: the service's, once it has answered
-        self._read_block, self._proxies = read_block, Proxies(environment())
+        self._read_block = read_block
+        self._proxies = Proxies(environment())
         self._service: Service | None = None
 
     @classmethod
     def here(cls, settings: Settings, read_block: Callable[[str], str] | None = None) -> "App":
         """Return the App of the command or flow that calls this flow with the same settings, or a new one."""
-        return next((app for app in _open if app.settings == settings), None) or cls(settings, read_block)
+        alike = [app for app in _open if app.settings == settings]
+        return alike[0] if alike else cls(settings, read_block)
 
     def __enter__(self) -> Self:
         _open.append(self)
@@ -87,11 +89,14 @@ class App:
 
     def close(self) -> None:
         """Close what speaks to the service; the next use of it opens it anew."""
-        if self._service is not None:
-            stopped = self._service.stop.reason
-            self.is_stopped |= stopped is not None and stopped.ended_by in {EndedBy.CANCELLED, EndedBy.INTERRUPTED}
-            self._service.close()
-            self._service = None
+        if self._service is None:
+            return
+        # The next service has a switch of its own, which knows nothing of this stop.
+        reason = self._service.stop.reason
+        if reason is not None and reason.ended_by in {EndedBy.CANCELLED, EndedBy.INTERRUPTED}:
+            self.is_stopped = True
+        self._service.close()
+        self._service = None
 
     # --- What everything else needs
 
@@ -137,27 +142,22 @@ class App:
             check_key(self.store, fingerprint(secret), settings.service.base_url)
             return secret
 
-        return Service(
-            settings.service,
-            settings.pace,
-            settings.retry,
-            settings.timeouts,
-            read_own if is_checked else read,
-            proxies=self._proxies,
-            clock=self.clock,
-        )
+        sections = (settings.service, settings.pace, settings.retry, settings.timeouts)
+        source = read_own if is_checked else read
+        return Service(*sections, source, proxies=self._proxies, clock=self.clock)
 
     # --- Catalogs and plans
 
     def bounds(self, *, max_calls: int | None = None, until: str | None = None) -> Bounds:
         """Return the bounds of a leg that begins now, as given or as set; a given time replaces both that are set."""
         usual = self.settings.bounds
-        until, max_duration = (usual.until, usual.max_duration) if until is None else (until, None)
-        return Bounds(
-            reserve=usual.reserve,
-            max_calls=usual.max_calls if max_calls is None else max_calls,
-            closes_at=closing_of(until, max_duration, utc_now()),
-        )
+        max_duration = None
+        if until is None:
+            until, max_duration = usual.until, usual.max_duration
+        if max_calls is None:
+            max_calls = usual.max_calls
+        closes_at = closing_of(until, max_duration, utc_now())
+        return Bounds(reserve=usual.reserve, max_calls=max_calls, closes_at=closes_at)
 
     def catalog(self, location: str) -> "Catalog":
         from proofsweep.sources.open_catalog import open_catalog
@@ -193,15 +193,15 @@ class App:
         """
         from proofsweep.ingest.catalogs_away import emptied_is_quiet
 
-        max_calls = (bounds or self.bounds()).max_calls
-        rows = self.chosen_rows(location, selection, max_calls, apart_from)
+        bounds = bounds or self.bounds()
+        rows = self.chosen_rows(location, selection, bounds.max_calls, apart_from)
         try:
             with emptied_is_quiet(lambda: self.results, self.environment):
                 return self.plan_listed(rows, selection, partitions=partitions)
         except NothingDue as nothing:
             if apart_from is None:  # else the run that went on before tells how it is
-                over = self.alert_facts.end_of_idle(rows.location, is_whole=not nothing.unmet)
-                for line in self.tell(over):
+                end_of_idle = self.alert_facts.end_of_idle(rows.location, is_whole=not nothing.unmet)
+                for line in self.tell(end_of_idle):
                     say(line)
             raise
 
@@ -239,17 +239,20 @@ class App:
         from proofsweep.store.listings import held_before
         from proofsweep.verify.plan import DueRows
 
-        whole, only = self.catalog(location), None
+        whole = self.catalog(location)
         if isinstance(whole, FolderScan):
-            whole.held_before = partial(held_before, self.results, self.environment, self.planner.identity_of(whole))
+            identity = self.planner.identity_of(whole)
+            whole.held_before = partial(held_before, self.results, self.environment, identity)
         if selection.is_of_all_rows and apart_from is None:
             return whole
+        only = None
         if selection.only:
             # Only here: DuckDB that is loaded in the thread of a flow complains at the end.
             from proofsweep.queries.selected_rows import items_standing
             from proofsweep.store.known_rows import HashedItems
 
-            only = HashedItems(map(hash, items_standing(self.results, self.environment, selection.only)))
+            items = items_standing(self.results, self.environment, selection.only)
+            only = HashedItems(map(hash, items))
         return DueRows(whole, selection, self.planner, max_calls=max_calls, apart_from=apart_from or (), only=only)
 
     def refuse_bad_selection(self, location: str, selection: Selection, max_calls: int | None) -> None:
@@ -269,13 +272,8 @@ class App:
         with suppress(ConfigError, ResultsError):
             key = self.service.key_fingerprint
             rate = learned_rate(self.results, self.settings.service.base_url, key, self.clock())
-        means = Means(
-            headroom=status.headroom,
-            reset=status.quota_reset,
-            bounds=bounds,
-            rate=rate,
-            workers=workers_that_fit(self.settings.pace.workers),
-        )
+        workers = workers_that_fit(self.settings.pace.workers)
+        means = Means(headroom=status.headroom, reset=status.quota_reset, bounds=bounds, rate=rate, workers=workers)
         measured = newest_measurement(self.results, self.environment)
         return forecast(eligible, audio_bytes, means, measured, self.clock(), may_be_free=may_be_free)
 
@@ -290,8 +288,8 @@ class App:
         if location is not None:
             identity = self.planner.identity_of(self.catalog(location))
             oldest = new_run_id(resumable_since(self.clock()), "")
-            young = (plan for plan in plans if plan.identity == identity and plan.run_id >= oldest)
-            plans = (plan for plan in young if plan.catalog_kind != INGEST)  # a pass goes on with its own
+            of_catalog = (plan for plan in plans if plan.identity == identity and plan.run_id >= oldest)
+            plans = (plan for plan in of_catalog if plan.catalog_kind != INGEST)  # a pass goes on with its own
         return run_to_resume(self.results, plans, utc_now)
 
     def run_of_retry(self, flow_run_id: str | None, bounds: Bounds) -> tuple[str | None, Bounds]:
@@ -301,8 +299,11 @@ class App:
 
         if flow_run_id is None:
             return None, bounds
-        run_id = run_worked_on_by(self.results, flow_run_id, resumable_since(self.service.asked_clock()))
-        return (None, bounds) if run_id is None else rest_of_retry(self.results, run_id, flow_run_id, bounds, utc_now)
+        since = resumable_since(self.service.asked_clock())
+        run_id = run_worked_on_by(self.results, flow_run_id, since)
+        if run_id is None:
+            return None, bounds
+        return rest_of_retry(self.results, run_id, flow_run_id, bounds, utc_now)
 
     def runs_of_catalog(
         self, given: str | None, location: str, bounds: Bounds, selection: Selection = ALL_ROWS
@@ -343,7 +344,9 @@ class App:
             return
         yield resumed.run_id, bounds  # (1)
         calls = describe_run(self.results, resumed.run_id).calls_if_done
-        rest = None if calls is None or self.is_stopped else left_of(bounds, calls, utc_now())
+        if calls is None or self.is_stopped:
+            return
+        rest = left_of(bounds, calls, utc_now())
         if rest is None:
             return
         try:
@@ -395,8 +398,11 @@ class App:
 
         if self.leg is not None:
             return self.leg.progress
+        if self.run_elsewhere is None:
+            return None
+        # A display that lags ends no work.
         with suppress(ResultsError):
-            return None if self.run_elsewhere is None else progress_of_run(self.results, self.run_elsewhere)
+            return progress_of_run(self.results, self.run_elsewhere)
         return None
 
     # --- Other operations
@@ -414,11 +420,8 @@ class App:
 
     def _try_key(self, key: SecretStr, record: "Record") -> None:
         """Make one call with a key, apart: a refusal must not stop other work of this process."""
-        service = self._open_service(lambda: key)
-        try:
+        with closing(self._open_service(lambda: key)) as service:
             service.partner.in_new_session(record).usage(days=1)
-        finally:
-            service.close()
 
     # --- Watched folders
 
@@ -471,11 +474,8 @@ class App:
         """Make one pass of monitoring, with a service of its own: no earlier failure must hold this probe back."""
         from proofsweep.alerts.monitor import monitor
 
-        service = self._open_service()
-        try:
+        with closing(self._open_service()) as service:
             return monitor(self.alert_facts, service.partner)
-        finally:
-            service.close()
 
     def tell(self, gather: "Gather", flow_page: Callable[[], str | None] = lambda: None) -> list[str]:
         """Tell those whom the settings name; return one line if that failed. It never raises an error."""
@@ -486,7 +486,8 @@ class App:
     def notifier(self, flow_page: str | None = None) -> "Notifier | None":
         from proofsweep.alerts.send import Notifier
 
-        if (receivers := self.receivers()) is None:
+        receivers = self.receivers()
+        if receivers is None:
             return None
         return Notifier(store=self.store, receivers=receivers, clock=utc_now, page=flow_page)
 

@@ -56,9 +56,11 @@ class AudioFile:
         Raises SourceError, before the last piece is given: `source_changed` if the file changed since it was opened,
         `damaged_in_delivery` if it has not the declared digest; or `unreadable_file` if a read fails.
         """
-        self.sha256, sha256 = None, hashlib.sha256()
-        algorithm = sha256.name if self.declared is None else self.declared[0]
-        compared = sha256 if algorithm == sha256.name else hashlib.new(algorithm, usedforsecurity=False)
+        self.sha256 = None
+        sha256 = compared = hashlib.sha256()
+        # The file is read once: another algorithm that is declared takes the same pieces.
+        if self.declared is not None and self.declared[0] != sha256.name:
+            compared = hashlib.new(self.declared[0], usedforsecurity=False)
         position, size = 0, self.facts.size_bytes
         while position < size:
             piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
@@ -78,10 +80,8 @@ class AudioFile:
             return
         algorithm, digest = self.declared
         if found != digest:
-            raise SourceError(
-                f"The delivery declares the {algorithm.upper()} {digest}, and the file has {found}.",
-                reason=Reason.DAMAGED_IN_DELIVERY,
-            )
+            words = f"The delivery declares the {algorithm.upper()} {digest}, and the file has {found}."
+            raise SourceError(words, reason=Reason.DAMAGED_IN_DELIVERY)
         self.declared = None  # one pass is enough
 
     def head_digest(self) -> int:
@@ -152,7 +152,8 @@ def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> byte
         content = _read_up_to(file, most_bytes + 1)
     if not content:
         raise SourceError("The sidecar file holds no bytes.", reason=Reason.MISSING_SIDECAR)
-    if (stand_in := judge_stand_in(content, "sidecar")) is not None:
+    stand_in = judge_stand_in(content, "sidecar")
+    if stand_in is not None:
         raise SourceError(stand_in.detail, reason=stand_in.reason)
     if len(content) > most_bytes:
         raise SourceError(f"The sidecar has more than {most_bytes:,} bytes.", reason=Reason.SIDECAR_TOO_LARGE)
@@ -162,20 +163,28 @@ def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> byte
 def is_audio(file: OpenFile) -> bool:
     """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
     front, tagged = _front(file)
-    found = format_of(front, tagged=tagged)
-    if found is AudioFormat.M4A:
+    audio_format = format_of(front, tagged=tagged)
+    if audio_format is AudioFormat.M4A:
         return not is_video(partial(_read_up_to, file), file.facts().size_bytes)
-    return found is not AudioFormat.UNKNOWN
+    return audio_format is not AudioFormat.UNKNOWN
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:
     head = _read_up_to(file, HEAD_BYTES)
     tag = tag_bytes(head)
-    return (_read_up_to(file, HEAD_BYTES, tag).lstrip(b"\0"), True) if tag else (head, False)
+    if not tag:
+        return head, False
+    # A tag may hold pictures, and be much longer than the head: the audio begins behind it.
+    front = _read_up_to(file, HEAD_BYTES, tag)
+    return front.lstrip(b"\0"), True
 
 
 def _read_up_to(file: OpenFile, most_bytes: int, offset: int = 0) -> bytes:
     content = b""
-    while len(content) < most_bytes and (piece := file.read_at(offset + len(content), most_bytes - len(content))):
+    while len(content) < most_bytes:
+        left_bytes = most_bytes - len(content)
+        piece = file.read_at(offset + len(content), left_bytes)
+        if not piece:
+            break
         content += piece
     return content

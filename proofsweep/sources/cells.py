@@ -38,12 +38,12 @@ def cells_without_value(cells: Sequence[str], joined: str) -> dict[int, str]:
     """Return the positions of cells that hold no value, with what they show; `joined` is the text of all of them."""
     if "#" not in joined and "Err:" not in joined:  # as in nearly every row of a million
         return {}
-    found: dict[int, str] = {}
-    for at, cell in enumerate(cells):
+    without_value: dict[int, str] = {}
+    for index, cell in enumerate(cells):
         shown = cell.strip()
         if shown in _SPECIAL or is_error(shown):
-            found[at] = shown
-    return found
+            without_value[index] = shown
+    return without_value
 
 
 def value_of(cell: str) -> str:
@@ -51,7 +51,9 @@ def value_of(cell: str) -> str:
     shown = cell.strip()
     if shown == FORMULA_OF_ZERO:
         return "0"
-    return "" if shown in _SPECIAL or is_error(shown) else cell
+    if shown in _SPECIAL or is_error(shown):
+        return ""
+    return cell
 
 
 def cell_text(value: object) -> str:
@@ -62,13 +64,8 @@ def cell_text(value: object) -> str:
             text = value.decode("utf-8", "surrogateescape")
         case bool():
             text = text.lower()
-        case float() | Decimal() if not isfinite(value):
-            text = "" if isnan(value) else text
-        case float() if value == int(value):
-            text = str(int(value))
-        case Decimal():
-            whole, point, rest = format(value, "f").partition(".")
-            text = f"{whole}{point}{rest.rstrip('0')}".rstrip(".") if point else whole
+        case float() | Decimal():
+            text = _number_text(value)
         case datetime() if value.time() == time() and value.tzinfo is None:
             text = value.date().isoformat()
         case datetime():
@@ -80,14 +77,31 @@ def cell_text(value: object) -> str:
     return text
 
 
+def _number_text(value: float | Decimal) -> str:
+    if isnan(value):
+        return ""
+    if not isfinite(value):
+        return str(value)
+    if isinstance(value, float):
+        return str(int(value)) if value == int(value) else str(value)
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text
+
+
 def duration_text(value: timedelta, months: int = 0) -> str:
     """Write a duration as a clock does, `00:03:25`; hours go on counting after a day."""
     sign = "-" if value < timedelta() else ""
     size = abs(value)
-    hours = size.days * 24 + size.seconds // 3600
-    rest = time(minute=size.seconds // 60 % 60, second=size.seconds % 60, microsecond=size.microseconds)
-    text = f"{sign}{hours:02}:{rest.isoformat()[3:]}"
-    return f"{counted(months, 'month')} {text}" if months else text
+    minutes, seconds = divmod(size.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    hours += size.days * 24
+    rest = time(minute=minutes, second=seconds, microsecond=size.microseconds).isoformat()
+    text = f"{sign}{hours:02}:{rest.removeprefix('00:')}"
+    if months:
+        return f"{counted(months, 'month')} {text}"
+    return text
 
 
 def date_text(text: str) -> str:

@@ -63,8 +63,11 @@ class CellLocations:
 
     def __init__(self, base: CatalogBase, path_maps: Iterable[tuple[str, str]]) -> None:
         self._base = base
-        cut = ((caseless(_forward(written).rstrip("/")).split("/"), folder) for written, folder in path_maps)
-        self._maps = sorted(cut, key=lambda each: -len(each[0]))
+        maps = list[tuple[list[str], str]]()
+        for written, folder in path_maps:
+            beginning = caseless(_forward(written).rstrip("/"))
+            maps.append((beginning.split("/"), folder))
+        self._maps = sorted(maps, key=lambda path_map: -len(path_map[0]))
 
     def located(self, cell: str | None, folder: str) -> tuple[str | None, str | None]:
         """Return the location that a cell names; if it is none, what may be shown of it, and what is wrong."""
@@ -72,25 +75,34 @@ class CellLocations:
             return None, None
         proof_id = proof_id_of(cell)
         if proof_id is not None:
-            is_one = proof_id.strip() and proof_id not in NO_PROOF_IDS and utf8_text(proof_id) == proof_id
-            return cell, None if is_one else "this is no proof ID."
+            can_be_sent = proof_id.strip() and utf8_text(proof_id) == proof_id
+            if can_be_sent and proof_id not in NO_PROOF_IDS:
+                return cell, None
+            return cell, "this is no proof ID."
         written = self.mapped(cell)
         if is_windows(written):
             return without_secrets(written), "this is a path of Windows: set catalog.path_map."
+        if ".\\" in written:
+            written = _forward(written)
         try:
-            return self._base.without_dots(path_of(_forward(written) if ".\\" in written else written, folder)), None
+            path = path_of(written, folder)
         except CatalogError as error:
             return without_secrets(cell), error.message
+        return self._base.without_dots(path), None
 
     def mapped(self, written: str) -> str:
         """Return where a written location leads by the longest beginning that fits; as it is if none does.
 
         They are compared part by part without regard to case, to the form of Unicode and to the slash.
         """
-        parts = _forward(written).split("/") if self._maps else []
+        if not self._maps:
+            return written
+        parts = _forward(written).split("/")
+        plain_parts = [caseless(part) for part in parts]
         for beginning, folder in self._maps:
-            if [*map(caseless, parts[: len(beginning)])] == beginning:
-                rest = "/".join(parts[len(beginning) :]).lstrip("/")
+            length = len(beginning)
+            if plain_parts[:length] == beginning:
+                rest = "/".join(parts[length:]).lstrip("/")
                 return posixpath.join(folder, rest) if rest else folder
         return written
 
@@ -156,26 +168,36 @@ class FileLookup:
 
     def _match_of(self, location: str) -> Match:
         location = _forward(location)
-        if location.startswith("/"):
-            return self._spellings.match(location, "") if self._top is None else self._match_inside(location, self._top)
+        if not location.startswith("/"):
+            return self._match_object(location)
+        if self._top is None:
+            return self._spellings.match(location, "")
+        return self._match_inside(location, self._top)
+
+    def _match_object(self, location: str) -> Match:
         if not is_bucket(location) or (self._top is not None and not is_within(location, self._top)):
             return Match()
-        found = self._objects.match(location)
-        if found or not self._objects.may_be_searched(location):
-            return found
-        found = self._spellings.match(location, self._top or root_and_key(location)[0])
-        if found.location is not None:
-            folder, name = posixpath.split(found.location)
-            if (names := self._names(folder)) is not None:
-                self._objects.keep(found.location, names.known.get(name))
-        return found
+        match = self._objects.match(location)
+        if match or not self._objects.may_be_searched(location):
+            return match
+        bucket, _ = root_and_key(location)
+        match = self._spellings.match(location, self._top or bucket)
+        # The listing of this folder has its facts: they need not be asked for once more.
+        if match.location is not None:
+            folder, name = posixpath.split(match.location)
+            names = self._names(folder)
+            if names is not None:
+                self._objects.keep(match.location, names.known.get(name))
+        return match
 
     def _match_inside(self, path: str, top: str) -> Match:
         """Look below the top alone; a path that leads there by a link above it is looked for where it leads."""
         if not is_within(path, top):
             with suppress(ValueError):  # no file can have such a name
                 path = os.path.realpath(path)
-        return self._spellings.match(path, top) if is_within(path, top) else Match()
+        if not is_within(path, top):
+            return Match()
+        return self._spellings.match(path, top)
 
     def _as_listed(self, path: str) -> str:
         """Look for each name of a path in the listing of its folder, from the top down."""
@@ -242,9 +264,11 @@ class ObjectLookup:
                 root, key = root_and_key(location)
                 folders[root][posixpath.dirname(key)] = location
         [(rows,)] = self._table.execute("SELECT count(*) FROM wanted")
-        for root, found in folders.items():
-            for prefix in prefixes_of(found, MOST_LISTINGS):
-                self._list(root, prefix, _SPARE_KEYS + _KEYS_PER_ROW * rows, next(iter(found.values())))
+        most_keys = _SPARE_KEYS + _KEYS_PER_ROW * rows
+        for root, examples in folders.items():
+            example = next(iter(examples.values()))
+            for prefix in prefixes_of(examples, MOST_LISTINGS):
+                self._list(root, prefix, most_keys, example)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
         """Return an object's facts; None if a complete listing does not hold it, UNLISTED if there is no such listing.
@@ -255,8 +279,9 @@ class ObjectLookup:
 
         refuse_bad_key(root_and_key(location)[1])
         with suppress(UnicodeEncodeError):
-            if found := self._table.execute(_FACTS, (_form_of(location), location)).fetchone():
-                return FileFacts(*found)
+            row = self._table.execute(_FACTS, (_form_of(location), location)).fetchone()
+            if row:
+                return FileFacts(*row)
             if not any(is_within(location, prefix) for prefix in self._listed):
                 return Unlisted.UNLISTED
         return None
@@ -270,7 +295,8 @@ class ObjectLookup:
 
     def may_be_searched(self, location: str) -> bool:
         """Whether a missing object's folder is known to be small, or not to be there: listing it again costs little."""
-        return any(keys <= _MOST_KEYS_SEARCHED for at, keys in self._listed.items() if is_within(location, at))
+        small = [prefix for prefix, keys in self._listed.items() if keys <= _MOST_KEYS_SEARCHED]
+        return any(is_within(location, prefix) for prefix in small)
 
     def keep(self, location: str, facts: FileFacts | None) -> None:
         if facts is not None:
@@ -305,13 +331,16 @@ class ObjectLookup:
 
 def prefixes_of(folders: Iterable[str], most: int) -> list[str]:
     """Return the prefixes to list for some folders of keys, none within another: of too many, the one above all."""
-    chosen: list[str] = []
-    for folder in sorted({*folders}, key=lambda each: each.split("/") if each else []):
-        if not chosen or not f"{folder}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
-            chosen.append(folder)
-    if len(chosen) <= most:
-        return chosen
-    return ["/".join(posixpath.commonprefix([each.split("/") for each in chosen]))]
+    # Part by part, a folder comes right before those in it; as text, `a b` would come between `a` and `a/b`.
+    parts_of_all = sorted({tuple(folder.split("/")) if folder else () for folder in folders})
+    chosen: list[tuple[str, ...]] = []
+    for parts in parts_of_all:
+        above = chosen[-1] if chosen else None
+        if above is None or parts[: len(above)] != above:
+            chosen.append(parts)
+    if len(chosen) > most:
+        return ["/".join(posixpath.commonprefix(chosen))]
+    return ["/".join(parts) for parts in chosen]
 
 
 def _form_of(url: str) -> str:

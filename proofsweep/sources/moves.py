@@ -102,13 +102,19 @@ class Moves:
         Gives the hidden folders for which this was not possible, each with the reason in a sentence.
         """
         failed: dict[str, str] = {}
-        for path, folders, _ in () if is_bucket(folder) else walk(folder):  # an object is never renamed
-            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
+        if is_bucket(folder):  # an object is never renamed
+            return failed
+        for path, folders, _ in walk(folder):
+            for name in folders:
+                if not name.startswith(_ASIDE):
+                    continue
+                aside = Path(path, name)
                 try:
                     with _wrapped_errors():
                         _restore(aside)
                 except SourceError as error:
-                    failed[str(aside)] = f"{error.message} It lies in {one_line(str(aside))}."
+                    where = one_line(str(aside))
+                    failed[str(aside)] = f"{error.message} It lies in {where}."
             folders[:] = [name for name in folders if not name.startswith(".")]
         return failed
 
@@ -117,24 +123,28 @@ class Moves:
 
         SourceError if one of the folders cannot be listed, or is a link.
         """
-        found: list[str] = []
-        for each in self._files.walk(folder):
-            if each.refused is not None:
-                raise SourceError(each.refused.detail, reason=each.refused.reason)
-            if self.is_link(each.location):
+        locations: list[str] = []
+        for walked in self._files.walk(folder):
+            if walked.refused is not None:
+                raise SourceError(walked.refused.detail, reason=walked.refused.reason)
+            if self.is_link(walked.location):
                 raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
-            found += [f"{each.location.rstrip('/')}/{name}" for name in each.files]
-        return found
+            path = walked.location.rstrip("/")
+            locations += [f"{path}/{name}" for name in walked.files]
+        return locations
 
     def remove_empty(self, folder: str) -> None:
-        if not is_bucket(folder):  # a prefix without objects is none
-            for path, _, _ in reversed([*walk(folder)]):
-                with suppress(OSError):
-                    Path(path).rmdir()
+        if is_bucket(folder):  # a prefix without objects is none
+            return
+        # The deepest first, and one that holds something stays, with all above it.
+        for path, _, _ in reversed([*walk(folder)]):
+            with suppress(OSError):
+                Path(path).rmdir()
 
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""
-        return self._read(location)[1]
+        _, digest = self._read(location)
+        return digest
 
     def held(self, target: str) -> str | None:
         """Return the digest of what has a name at a target, or None if the name may be free.
@@ -156,7 +166,9 @@ class Moves:
         with self._files.open(location, is_whole=True) or nullcontext() as file:
             if file is None:
                 return None, None
-            return file.facts(), hashlib.file_digest(file, "sha256").hexdigest()
+            facts = file.facts()
+            digest = hashlib.file_digest(file, "sha256")
+            return facts, digest.hexdigest()
 
     def _create(self, source: str, target: str, sha256: str) -> FileFacts:
         with self._files.open(source, is_whole=True) or nullcontext() as file:
@@ -191,8 +203,8 @@ def create_file(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
 
 
 def _restore(aside: Path) -> None:
-    for each in aside.iterdir():
-        _put_back(each, aside.parent / each.name)
+    for file in aside.iterdir():
+        _put_back(file, aside.parent / file.name)
     aside.rmdir()
 
 

@@ -48,6 +48,7 @@ class NotesBelow:
             return True
         if audio:
             return not others
+        # The row of a missing file has an id, a sidecar or a supplier all the same.
         named = {columns.sidecar, columns.item_id}
         if columns.supplier is not None:
             named.add(columns.tags[columns.supplier])
@@ -60,13 +61,24 @@ def is_total(columns: Columns, cells: Sequence[str]) -> bool:
 
 
 def _parts_of(columns: Columns, cells: Sequence[str]) -> tuple[str, dict[int, str]]:
-    """Return the cell of the audio, and the others with text by their place."""
-    audio = cells[columns.audio].strip() if columns.audio is not None else ""
-    return audio, {at: cell.strip() for at, cell in enumerate(cells) if at != columns.audio and cell.strip()}
+    """Return the cell of the audio, and the others with text by their position."""
+    filled = dict[int, str]()
+    for index, cell in enumerate(cells):
+        text = cell.strip()
+        if text:
+            filled[index] = text
+    audio = ""
+    if columns.audio is not None:
+        audio = filled.pop(columns.audio, "")
+    return audio, filled
 
 
 def _sums_up(columns: Columns, audio: str, others: dict[int, str]) -> bool:
     """Whether the first cell of a row says that it sums up, and the others are amounts."""
-    filled = {**others, **({columns.audio: audio} if audio and columns.audio is not None else {})}
-    texts = [filled[at] for at in sorted(filled)]
-    return bool(texts) and _TOTAL.match(texts[0]) is not None and all(map(_AMOUNT.fullmatch, texts[1:]))
+    filled = {**others}
+    if audio and columns.audio is not None:
+        filled[columns.audio] = audio
+    if not filled:
+        return False
+    first, *rest = [filled[index] for index in sorted(filled)]
+    return _TOTAL.match(first) is not None and all(map(_AMOUNT.fullmatch, rest))

@@ -53,34 +53,41 @@ def open_catalog(
     """
     if not location:
         raise CatalogError("the catalog's location is empty")
-    if (encoding := sys.getfilesystemencoding()) != "utf-8":  # the command line starts again in UTF-8 by itself
+    encoding = sys.getfilesystemencoding()
+    if encoding != "utf-8":  # the command line starts again in UTF-8 by itself
         raise CatalogError(
             f"file names would be read as {encoding} and stored wrongly: set PYTHONUTF8=1 for this process"
         )
     here = str(Path.cwd())
     path = CatalogBase(here).without_dots(path_of(location, here))
     is_confined = settings.root != ANYWHERE
-    root = path_of(settings.root, here) if is_confined and settings.root is not None else None
-    if root is not None and not is_bucket(root) and not posixpath.isdir(root):
-        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
-    checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
+    root = None
+    if is_confined and settings.root is not None:
+        root = path_of(settings.root, here)
+        _require_folder(root, path)
+    checksums = checksums_of(settings.checksums, lambda written: resolved_location(path_of(written, here)))
+    settings = settings.model_copy(update={"checksums": checksums})
     files = Files(rule=ListingRule(settings.exclude))
     try:
         folder, paths, parts = _found_at(path, location, files)
     except SourceError as error:
         raise refusal(path, error.message) from error
-    for each in paths:
-        if each not in parts:
-            _must_be_manifest(each, files)
+    for manifest in paths:
+        if manifest not in parts:
+            _must_be_manifest(manifest, files)
     base = CatalogBase(folder, root=root, name=settings.name, is_confined=is_confined)
     within = files.within(base.boundary)
-    settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
         return FolderScan(folder, within, settings, base)
     manifests = Manifests(path, paths, within, base, settings=settings, parts=parts)
     if is_checked:
         manifests.check()
     return manifests
+
+
+def _require_folder(root: str, path: str) -> None:
+    if not is_bucket(root) and not posixpath.isdir(root):
+        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
 
 
 def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], Mapping[str, str]]:
@@ -92,42 +99,63 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
     if a file or bucket cannot be read.
     """
     folder = posixpath.dirname(path)
-    if is_xml_name(path) and (found := examine(path, files)) is not None and (found.is_message or found.is_completion):
+    if is_xml_name(path) and _is_delivery(path, files):
         return folder, (), {}
     if _is_file(path, files):
         return folder, (path,), {}
     if _is_folder(path, files):
-        plain = path.rstrip("/") or path
-        if (other := words_for_ending(plain)) is not None and plain.lower().endswith(".numbers"):
-            raise CatalogError(f"{one_line(path)}: no manifest: this is {other}")
-        paths = parts_of(plain, files)
-        if not paths:
-            return plain, (), {}
-        return posixpath.dirname(plain), paths, dict.fromkeys(paths, plain)
-    if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
-        kind, what = CatalogError, f"file or folder{hint_for(location)}"
-        if is_bucket(path):
-            kind, what = EmptyCatalog, "object, and none below it"
-        raise kind(f"{shown(location, path)}: there is no such {what}", catalog=utf8_text(path.rstrip("/")))
+        return _in_folder(path, files)
+    _, key = root_and_key(path)
+    if not glob.has_magic(key if is_bucket(path) else path):
+        raise _nothing_there(path, location)
     folder, matches = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
-    matches = [each for each in matches if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
-    if not matches:
-        raise refusal(path, "no manifest matches")
     lists: list[str] = []
     of_folders: dict[str, str] = {}
-    for each in matches:
-        is_folder = not is_bucket(each) and posixpath.isdir(each)
-        parts = parts_of(each, files) if is_folder else []
-        of_folders.update(dict.fromkeys(parts, each))
-        lists += parts or [each]
+    for match in matches:
+        if posixpath.basename(match).startswith(_OPEN_IN_EXCEL):
+            continue
+        parts = list[str]()
+        if not is_bucket(match) and posixpath.isdir(match):
+            parts = parts_of(match, files)
+        of_folders.update(dict.fromkeys(parts, match))
+        lists += parts or [match]
+    if not lists:
+        raise refusal(path, "no manifest matches")
     return folder, lists, of_folders
+
+
+def _is_delivery(path: str, files: Files) -> bool:
+    file = examine(path, files)
+    return file is not None and (file.is_message or file.is_completion)
+
+
+def _in_folder(path: str, files: Files) -> tuple[str, Sequence[str], Mapping[str, str]]:
+    plain = path.rstrip("/") or path
+    # Apple Numbers may keep a table as a folder.
+    kind = words_for_ending(plain)
+    if kind is not None and plain.lower().endswith(".numbers"):
+        raise CatalogError(f"{one_line(path)}: no manifest: this is {kind}")
+    parts = parts_of(plain, files)
+    if not parts:
+        return plain, (), {}
+    return posixpath.dirname(plain), parts, dict.fromkeys(parts, plain)
+
+
+def _nothing_there(path: str, location: str) -> CatalogError:
+    kind, what = CatalogError, f"file or folder{hint_for(location)}"
+    if is_bucket(path):
+        kind, what = EmptyCatalog, "object, and none below it"
+    return kind(f"{shown(location, path)}: there is no such {what}", catalog=utf8_text(path.rstrip("/")))
 
 
 def _is_file(path: str, files: Files) -> bool:
     if not is_bucket(path):
         return posixpath.lexists(path) and not posixpath.isdir(path)
+    if path.endswith("/"):
+        return False
     # With GET: a store explains an error in the body, and the answer to HEAD has none.
-    if path.endswith("/") or (file := files.open(path)) is None:
+    file = files.open(path)
+    if file is None:
         return False
     file.close()
     return True
@@ -136,7 +164,8 @@ def _is_file(path: str, files: Files) -> bool:
 def _is_folder(path: str, files: Files) -> bool:
     if is_bucket(path):
         bad: set[str] = set()
-        return next(files.buckets.listed(path, bad=bad), None) is not None or bool(bad)
+        first = next(files.buckets.listed(path, bad=bad), None)
+        return first is not None or bool(bad)
     if not posixpath.isdir(path):
         return False
     try:
@@ -161,8 +190,12 @@ def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
     As in a shell, a hidden name matches only a pattern that begins with a dot.
     """
     folder, _, pattern = url.rpartition("/")
-    shown = (name for name in files.in_folder(folder) if pattern.startswith(".") or not name.startswith("."))
-    return folder, sorted(f"{folder}/{name}" for name in shown if fnmatchcase(name, pattern))
+    matches = list[str]()
+    for name in files.in_folder(folder):
+        is_hidden = name.startswith(".") and not pattern.startswith(".")
+        if not is_hidden and fnmatchcase(name, pattern):
+            matches.append(f"{folder}/{name}")
+    return folder, sorted(matches)
 
 
 def _must_be_manifest(path: str, files: Files) -> None:

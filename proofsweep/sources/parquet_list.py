@@ -31,19 +31,21 @@ def parquet_rows(
     `locations_in` gives the columns that hold locations: names of files may be any bytes.
     """
     file = pq.ParquetFile(content)
-    kinds = (file.schema.column(at) for at in range(len(file.schema)))
-    # Arrow knows no such type, and gives the twelve bytes.
-    intervals = {kind.path for kind in kinds if kind.converted_type == "INTERVAL"}
+    # Arrow knows no intervals, and gives their twelve bytes.
+    intervals = set[str]()
+    for index in range(len(file.schema)):
+        kind = file.schema.column(index)
+        if kind.converted_type == "INTERVAL":
+            intervals.add(kind.path)
     for batch in file.iter_batches(batch_size=_BATCH_ROWS):
         names = tuple(batch.schema.names)
         locations = set(locations_in(names))
         columns = list[Iterator[str]]()
-        for at, (name, column) in enumerate(zip(names, batch.columns, strict=True)):
-            as_interval = name in intervals and pa.types.is_fixed_size_binary(column.type)
-            if as_interval:
+        for index, (name, column) in enumerate(zip(names, batch.columns, strict=True)):
+            if name in intervals and pa.types.is_fixed_size_binary(column.type):
                 columns.append(map(_interval_text, column.to_pylist()))
             else:
-                columns.append(_texts(column, is_location=at in locations))
+                columns.append(_texts(column, is_location=index in locations))
         for cells in zip(*columns, strict=True):
             yield names, cells
 
@@ -53,7 +55,8 @@ def _texts(column: "_Column", *, is_location: bool) -> Iterator[str]:
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
-        return map(_short_float, column.to_pylist(), column.cast(pa.string()).to_pylist())
+        shortest = column.cast(pa.string()).to_pylist()
+        return map(_short_float, column.to_pylist(), shortest)
     if pa.types.is_duration(kind):
         # Python has no nanoseconds.
         column = column.cast(pa.duration("us"), safe=False)
@@ -68,11 +71,14 @@ def _texts(column: "_Column", *, is_location: bool) -> Iterator[str]:
 def _short_float(value: float | None, shortest: str | None) -> str:
     """Return 0.1 for what is 0.10000000149011612 as a longer number."""
     text = cell_text(value)
-    return cell_text(float(shortest)) if shortest is not None and "." in text else text
+    if shortest is None or "." not in text:
+        return text
+    return cell_text(float(shortest))
 
 
 def _interval_text(value: bytes | None) -> str:
     if value is None:
         return ""
     months, days, milliseconds = _INTERVAL.unpack(value)
-    return duration_text(timedelta(days=days, milliseconds=milliseconds), months)
+    duration = timedelta(days=days, milliseconds=milliseconds)
+    return duration_text(duration, months)

@@ -33,23 +33,29 @@ def parts_of(path: str, files: Files) -> list[str]:
     if posixpath.basename(path).startswith("."):
         return []
     names = _names_in_bucket(path, files) if is_bucket(path) else _names_in_folder(path)
-    parts, is_said = set[str](), is_manifest_name(path)
+    is_list = is_manifest_name(path)
+    parts = set[str]()
     formats = set[str | None]()
     for name in names:
-        folders, file = posixpath.split(name)
-        beside = next((part for part in name.split("/") if part.startswith(_NOTES)), None)
-        if beside is not None:
-            if beside in _REFUSED:
-                raise CatalogError(f"{one_line(path)}: {_REFUSED[beside]}")
-            is_said = is_said or beside in _DONE
+        note = next((part for part in name.split("/") if part.startswith(_NOTES)), None)
+        if note is not None:
+            if note in _REFUSED:
+                raise CatalogError(f"{one_line(path)}: {_REFUSED[note]}")
+            is_list = is_list or note in _DONE
             continue
+        folders, file = posixpath.split(name)
         formats.add(format_of(file, path))
         # One file that is no part: this is a folder of other things, which may have a million of them.
-        if None in formats or len(formats) > 1 or not all(map(_PARTITION.fullmatch, filter(None, folders.split("/")))):
+        if None in formats or len(formats) > 1 or not _are_partitions(folders):
             return []
         parts.add(name)
-    is_said = is_said or all(_PART.fullmatch(posixpath.basename(name)) for name in parts)
-    return sorted(f"{path}/{name}" for name in parts) if is_said else []
+    if is_list or all(_PART.fullmatch(posixpath.basename(name)) for name in parts):
+        return sorted(f"{path}/{name}" for name in parts)
+    return []
+
+
+def _are_partitions(folders: str) -> bool:
+    return all(_PARTITION.fullmatch(folder) for folder in folders.split("/") if folder)
 
 
 def _names_in_bucket(path: str, files: Files) -> Iterator[str]:

@@ -21,6 +21,7 @@ from proofsweep.sources.audio import open_audio
 from proofsweep.sources.files import NOTHING_THERE, Files
 
 _FILES_TRIED = 20  # of a root, to see whether it is away
+_PARTS_TO_MOUNT = 3  # as in /mnt/music, the first of which is empty
 _FOLDERS_KEPT = 100_000  # whose disks are remembered
 _EMPTY = "it is empty, as the point of a mount is whose share is away"
 _SHARE_WENT = "the folder is empty or gone, and a share was mounted there"
@@ -44,7 +45,10 @@ class Away:
 
 def folder_of(location: str) -> str:
     """Return the folder whose presence tells whether a file is missing; of an object, the bucket."""
-    return root_and_key(location)[0] if is_bucket(location) else posixpath.dirname(location) or "/"
+    if is_bucket(location):
+        bucket, _ = root_and_key(location)
+        return bucket
+    return posixpath.dirname(location) or "/"
 
 
 def places_of(location: str) -> Iterator[str]:
@@ -58,7 +62,9 @@ def places_of(location: str) -> Iterator[str]:
 
 def mount_of(location: str) -> str:
     """Return the mount point above a location, which may not be there yet; empty for a bucket."""
-    path = "" if is_bucket(location) else os.path.realpath(location)
+    if is_bucket(location):
+        return ""
+    path = os.path.realpath(location)
     while path and not posixpath.ismount(path):
         path = posixpath.dirname(path)
     return path
@@ -71,13 +77,16 @@ def away_since(folder: str, mount_before: str) -> Away | None:
     away = away_or_gone(folder)
     if away is None:
         return None
-    return replace(away, folder=folder, why=_SHARE_WENT if away.why in {_EMPTY, _IS_GONE} else away.why)
+    why = _SHARE_WENT if away.why in {_EMPTY, _IS_GONE} else away.why
+    return replace(away, folder=folder, why=why)
 
 
 def away_or_gone(folder: str) -> Away | None:
     """Look at a folder of this machine that must be there, whatever else is in the folder above it."""
     away = away_now(folder)
-    return Away(folder, _IS_GONE) if away is None and not posixpath.isdir(folder) else away
+    if away is None and not posixpath.isdir(folder):
+        return Away(folder, _IS_GONE)
+    return away
 
 
 def away_now(folder: str, files: Files | None = None, emptied_below: str | None = None) -> Away | None:
@@ -85,27 +94,31 @@ def away_now(folder: str, files: Files | None = None, emptied_below: str | None 
 
     Below the folder `emptied_below`, an empty one is normal. ResourceShortage if this process cannot look now.
     """
-    return _looked(folder, files or Files(), emptied_below)[1]
+    _, away = _nearest(folder, files or Files(), emptied_below)
+    return away
 
 
-def _looked(folder: str, files: Files, emptied_below: str | None) -> tuple[str, Away | None]:
+def _nearest(folder: str, files: Files, emptied_below: str | None) -> tuple[str, Away | None]:
     """Return the nearest folder that exists, without links in its path, and why it is away."""
     if is_bucket(folder):
         return folder, _look_at_bucket(folder, files)
     try:
-        there = os.path.realpath(folder)  # a link that leads nowhere tells of the folder to which it should lead
+        nearest = os.path.realpath(folder)  # a link that leads nowhere tells of the folder to which it should lead
     except ValueError:  # no folder can have such a name
         return "/", None
     while True:
         try:
-            if (is_empty := _is_empty(there)) is False:
-                return there, None
+            is_empty = _is_empty(nearest)
         except OSError as error:
-            return there, _unlisted(_named_above(folder, _highest_unlisted(there)), error)
-        is_normal = emptied_below is not None and is_within(there, emptied_below) and there != emptied_below
+            closed = _named_above(folder, _highest_unlisted(nearest))
+            return nearest, _unlisted(closed, error)
+        if is_empty is False:
+            return nearest, None
+        # An empty folder mostly is the point of a mount that is away; files are moved out of those below a drop folder.
+        is_normal = emptied_below is not None and is_within(nearest, emptied_below) and nearest != emptied_below
         if is_empty and not is_normal:
-            return there, Away(_named_above(folder, there), _EMPTY)
-        there = posixpath.dirname(there)
+            return nearest, Away(_named_above(folder, nearest), _EMPTY)
+        nearest = posixpath.dirname(nearest)
 
 
 def _is_empty(folder: str) -> bool | None:
@@ -153,15 +166,15 @@ def _named_above(folder: str, real: str) -> str:
 def _look_at_bucket(bucket: str, files: Files) -> Away | None:
     files.buckets.reopen(bucket)  # its credentials may have been renewed
     try:
-        if any(True for _ in files.buckets.listed(bucket)):
-            return None
+        first = next(files.buckets.listed(bucket), None)
     except ResourceShortage:
         raise
     except SourceError as error:
         if error.reason == Reason.UNREADABLE_FILE:  # one odd key breaks the listing
             return None
-        return Away(bucket, f"it cannot be listed ({error.message})", error.reason == Reason.SOURCE_FORBIDDEN)
-    return Away(bucket, "it lists nothing")
+        is_closed = error.reason == Reason.SOURCE_FORBIDDEN
+        return Away(bucket, f"it cannot be listed ({error.message})", is_closed)
+    return Away(bucket, "it lists nothing") if first is None else None
 
 
 @dataclass(slots=True)
@@ -181,7 +194,8 @@ class Presence:
 
     def note_read(self, location: str) -> None:
         """Take note that a file was read."""
-        self._read.setdefault(self._top_of(location), deque(maxlen=_FILES_TRIED)).append(location)
+        read = self._read.setdefault(self._top_of(location), deque(maxlen=_FILES_TRIED))
+        read.append(location)
         folder = folder_of(location)
         if is_bucket(folder) or folder in self._disks or len(self._disks) >= _FOLDERS_KEPT:
             return
@@ -190,9 +204,10 @@ class Presence:
             while above not in self._disks:
                 self._disks[above] = disk_of(above)
                 above = posixpath.dirname(above)
-            self._disks.setdefault(folder, self._disks[os.path.realpath(folder)])
+            disk = self._disks[os.path.realpath(folder)]
         except OSError:  # it has just gone
             return
+        self._disks.setdefault(folder, disk)
 
     def away(self, folder: str) -> Away | None:
         """Say why a folder or bucket is away; None if it is there, or nothing speaks against it.
@@ -203,39 +218,49 @@ class Presence:
 
     def away_among(self, folders: Iterable[str]) -> dict[str, Away | None]:
         """Say it of some folders; each of them is listed once, and each root is looked at once."""
-        found: dict[str, Away | None] = {}
-        tops: dict[str, Away | None] = {}
+        by_folder: dict[str, Away | None] = {}
+        by_top: dict[str, Away | None] = {}
         for folder in folders:
             top = self._top_of(posixpath.join(folder, ""))
-            if top not in tops:
-                tops[top] = self._away_by_files(top)
-            is_read = bool(self._read.get(top)) and tops[top] is None
-            found[folder] = self._away_by_listing(folder, is_read=is_read) or tops[top]
-        return found
+            if top not in by_top:
+                by_top[top] = self._away_by_files(top)
+            is_read = bool(self._read.get(top)) and by_top[top] is None
+            by_folder[folder] = self._away_by_listing(folder, is_read=is_read) or by_top[top]
+        return by_folder
 
     def _away_by_listing(self, folder: str, *, is_read: bool) -> Away | None:
-        top = None if self.root is None or self.is_emptied is None else os.path.realpath(self.root)
-        there, away = _looked(folder, self.files, top)
-        if away is not None and self.is_emptied is not None and self.root is not None and there == top:
-            away = None if self.is_emptied(self.root) else away
+        drop_folder = None
+        if self.root is not None and self.is_emptied is not None:
+            drop_folder = os.path.realpath(self.root)
+        nearest, away = _nearest(folder, self.files, drop_folder)
         if is_bucket(folder):
             return None if is_read else away  # who may read objects may not always list them
-        root = self.root if self.root is not None and is_within(folder, self.root) else None
-        if away is None and root is not None and not is_within(there, os.path.realpath(root)):
-            return Away(root, _IS_GONE)
-        return away or self._away_by_disk(folder, there)
+        if away is not None and nearest == drop_folder and self._is_root_emptied():
+            away = None
+        if away is None and self.root is not None and is_within(folder, self.root):
+            root = os.path.realpath(self.root)
+            if not is_within(nearest, root):
+                return Away(self.root, _IS_GONE)
+        return away or self._away_by_disk(folder, nearest)
 
-    def _away_by_disk(self, folder: str, there: str) -> Away | None:
+    def _is_root_emptied(self) -> bool:
+        return self.root is not None and self.is_emptied is not None and self.is_emptied(self.root)
+
+    def _away_by_disk(self, folder: str, nearest: str) -> Away | None:
         """Say whether another disk than before holds a folder, or the nearest one above it that is there."""
         try:
-            disk = disk_of(there)
+            disk = disk_of(nearest)
             real = os.path.realpath(folder)
         except (OSError, ValueError):
             return None
-        if self._disks.get(there, disk) != disk:
-            return Away(_named_above(folder, there), _OTHER_DISK)
-        below = posixpath.join(there, real.removeprefix(there).lstrip("/").partition("/")[0])
-        if real != there and self._disks.get(below, disk) != disk:
+        if self._disks.get(nearest, disk) != disk:
+            return Away(_named_above(folder, nearest), _OTHER_DISK)
+        if real == nearest:
+            return None
+        # The folder right below is gone, and may have been where another disk was mounted.
+        missing = real.removeprefix(nearest).lstrip("/")
+        below = posixpath.join(nearest, missing.partition("/")[0])
+        if self._disks.get(below, disk) != disk:
             return Away(_named_above(folder, below), _OTHER_DISK)
         return None
 
@@ -243,20 +268,24 @@ class Presence:
         """Say whether a root lacks more than half of the files that were read of it."""
         read = [*self._read.get(top, deque[str]()).copy()]
         if not read:
-            read = [each for each in self.read_before() if self._top_of(each) == top]
+            read = [location for location in self.read_before() if self._top_of(location) == top]
         tried = list(dict.fromkeys(read))[:_FILES_TRIED]
         if is_bucket(top) and tried:
             self.files.buckets.reopen(top)
-        there = sum(_opens(location, self.files) for location in tried)
-        return Away(top, _MOST_IS_GONE) if 2 * there < len(tried) else None
+        opened = sum(_opens(location, self.files) for location in tried)
+        if 2 * opened < len(tried):
+            return Away(top, _MOST_IS_GONE)
+        return None
 
     def _top_of(self, location: str) -> str:
         """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
         if is_bucket(location):
-            return root_and_key(location)[0]
+            bucket, _ = root_and_key(location)
+            return bucket
         if self.root is not None and is_within(location, self.root):
             return self.root
-        return "/".join(posixpath.dirname(location).split("/")[:3]) or "/"
+        parts = posixpath.dirname(location).split("/")
+        return "/".join(parts[:_PARTS_TO_MOUNT]) or "/"
 
 
 def disk_of(folder: str) -> int:

@@ -35,9 +35,13 @@ class Selection:
     @property
     def text(self) -> str:
         """The options as on the command line; a run goes on only with those that it was planned with."""
-        flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
-        values = [("--max-age", self.max_age), *self._conditions]
-        return " ".join([*(flag for flag, is_given in flags.items() if is_given), *_written(values)])
+        options = list[str]()
+        if self.since_last:
+            options.append("--since-last")
+        if self.oldest_first:
+            options.append("--oldest-first")
+        options += _written([("--max-age", self.max_age), *self._conditions])
+        return " ".join(options)
 
     @property
     def conditions(self) -> str:
@@ -50,7 +54,7 @@ class Selection:
 
     @property
     def _conditions(self) -> list[tuple[str, str | None]]:
-        only = (("--only", word) for word in self.only)
+        only = [("--only", word) for word in self.only]
         return [("--where", self.where), ("--newer-than", self.newer_than), *only]
 
     def refuse_contradictions(self, max_calls: int | None) -> None:
@@ -61,11 +65,13 @@ class Selection:
             raise UsageError(
                 "--oldest-first needs --max-calls: it verifies as many rows as these calls are enough for."
             )
-        known = [*OUTCOMES, *sorted({*Reason, *VERDICT_ACTIONS} - {Verdict.VALID})]
+        reasons = {*Reason, *VERDICT_ACTIONS} - {Verdict.VALID}
+        known = [*OUTCOMES, *sorted(reasons)]
         for word in self.only:
             if word not in known:
                 meant = did_you_mean(word, known)
-                raise UsageError(f"--only {printable(word)!r} is none of these{meant}: {', '.join(known)}.")
+                words = ", ".join(known)
+                raise UsageError(f"--only {printable(word)!r} is none of these{meant}: {words}.")
         self.answered_since(_SOME_TIME)
         self.modified_since(_SOME_TIME)
 
@@ -83,7 +89,8 @@ class Selection:
         if self.newer_than is None:
             return None
         with suppress(ValueError, OverflowError):
-            return utc_of(datetime.fromisoformat(self.newer_than.strip()))
+            written = datetime.fromisoformat(self.newer_than.strip())
+            return utc_of(written)
         with suppress(UsageError):
             return now - duration_of(self.newer_than)
         examples = "2d, 2026-11-21 or 2026-11-21T06:00+01:00"
@@ -94,11 +101,17 @@ ALL_ROWS = Selection()
 
 
 def _written(values: Iterable[tuple[str, str | None]]) -> Iterator[str]:
-    return (f"{option} {_quoted(value)}" for option, value in values if value is not None)
+    for option, value in values:
+        if value is not None:
+            yield f"{option} {_quoted(value)}"
 
 
 def _quoted(value: str) -> str:
     """Quote a value as a shell needs it; in double quotes if that is enough, since SQL has single ones."""
-    if not _NEEDS_ESCAPES & {*value}:
-        return f'"{value}"' if not value or _NEEDS_QUOTES & {*value} else value
-    return "'" + value.replace("'", "'\\''") + "'"
+    letters = {*value}
+    if _NEEDS_ESCAPES & letters:
+        escaped = value.replace("'", "'\\''")
+        return f"'{escaped}'"
+    if not value or _NEEDS_QUOTES & letters:
+        return f'"{value}"'
+    return value

@@ -41,7 +41,11 @@ class OpenFile(io.RawIOBase):
     def pieces(self, piece_bytes: int) -> Iterator[bytes]:
         """Yield the file from its start, at most as many bytes as it has now."""
         position, size_bytes = 0, self.facts().size_bytes
-        while position < size_bytes and (piece := self.read_at(position, min(piece_bytes, size_bytes - position))):
+        while position < size_bytes:
+            left_bytes = size_bytes - position
+            piece = self.read_at(position, min(piece_bytes, left_bytes))
+            if not piece:
+                return
             position += len(piece)
             yield piece
 
@@ -58,7 +62,11 @@ class OpenFile(io.RawIOBase):
         return len(piece)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position}.get(whence, self.facts().size_bytes)
+        start = 0
+        if whence == os.SEEK_CUR:
+            start = self._position
+        elif whence != os.SEEK_SET:
+            start = self.facts().size_bytes
         self._position = start + offset
         return self._position
 

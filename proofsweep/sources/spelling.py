@@ -67,8 +67,8 @@ class Match(NamedTuple):
     def words(self) -> str:
         """Return sentences for the row of a file that is not there, each after a blank; empty if nothing is known."""
         if self.several:
-            shown = ", ".join(_quoted(each) for each in self.several[:_MOST_NAMES_SHOWN])
-            return f" Several names differ from it in case or in letters that nobody sees: {shown}."
+            names = ", ".join(_quoted(location) for location in self.several[:_MOST_NAMES_SHOWN])
+            return f" Several names differ from it in case or in letters that nobody sees: {names}."
         if self.nearest is not None:
             return f" There is no {_quoted(self.absent)}; the nearest is {_quoted(self.nearest)}."
         return ""
@@ -80,10 +80,10 @@ def _quoted(name: str) -> str:
 
 def match_of(written: str, alike: Iterable[str]) -> Match:
     """Choose among locations that have the same loose form as a written one."""
-    found = list(dict.fromkeys(alike))
+    locations = list(dict.fromkeys(alike))
     for form in _FORMS:
         wanted = form(written)
-        same = [each for each in found if form(each) == wanted]
+        same = [location for location in locations if form(location) == wanted]
         if len(same) == 1:
             return Match(same[0])
         if same:
@@ -100,7 +100,8 @@ class KnownPaths:
             self.add(path)
 
     def add(self, path: str) -> None:
-        self._alike.setdefault(loose(path), []).append(path)
+        paths = self._alike.setdefault(loose(path), [])
+        paths.append(path)
 
     def alike(self, written: str) -> list[str]:
         return self._alike.get(loose(written), [])
@@ -135,16 +136,22 @@ class Likeness:
 
     def nearest(self, written: str, names: Sequence[tuple[str, str]]) -> str | None:
         """Choose among names as `by_stem` gives them: equal endings make no likeness."""
-        stem = _stem(written)
-        middle = bisect_left(names, (stem,))
-        near = names[max(0, middle - _COMPARED_OF_FOLDER // 2) : middle + _COMPARED_OF_FOLDER // 2]
+        written_stem = _stem(written)
+        middle = bisect_left(names, (written_stem,))
+        first = max(0, middle - _COMPARED_OF_FOLDER // 2)
+        near = names[first : middle + _COMPARED_OF_FOLDER // 2]
         if len(near) > self._left:
             return None
         self._left -= len(near)
-        stems = get_close_matches(stem, dict.fromkeys(each for each, _ in near), 1, _LEAST_LIKENESS)
-        same = [name for each, name in near if each in stems and not written.startswith(f"{name}.")]  # its own audio
-        found = get_close_matches(written, same, 1, 0)
-        return found[0] if found else None
+        stems = dict.fromkeys(stem for stem, _ in near)
+        nearest_stem = get_close_matches(written_stem, stems, 1, _LEAST_LIKENESS)
+        candidates = list[str]()
+        for stem, name in near:
+            is_its_audio = written.startswith(f"{name}.")
+            if stem in nearest_stem and not is_its_audio:
+                candidates.append(name)
+        nearest = get_close_matches(written, candidates, 1, 0)
+        return nearest[0] if nearest else None
 
 
 def by_stem(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -153,7 +160,8 @@ def by_stem(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _stem(name: str) -> str:
-    return posixpath.splitext(caseless(name))[0]
+    stem, _ = posixpath.splitext(caseless(name))
+    return stem
 
 
 class Spellings:

@@ -6,11 +6,10 @@ import textwrap
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from typing import IO
+from typing import IO, NamedTuple
 from xml.etree.ElementTree import Element, iterparse
 from zipfile import BadZipFile, ZipFile
 
@@ -83,15 +82,20 @@ def sheet_rows(
                 raise ValueError(f"its part {info.filename} has more than {_MOST_BYTES:,} bytes: export it as CSV")
         reader.read_manifest()
         reader.read_workbook()
-        found = SheetFacts() if facts is None else facts
-        yield from _rows(reader, _chosen(reader, sheet, found), found)
+        if facts is None:
+            facts = SheetFacts()
+        yield from _rows(reader, _chosen(reader, sheet, facts), facts)
     except _BROKEN as error:
         raise ValueError(f"it is no Excel workbook that can be read: {_start_of(error)}") from error
 
 
 def _rows(reader: ExcelReader, name: str, facts: SheetFacts) -> Iterator[tuple[int, list[str]]]:
     archive: ZipFile = reader.archive
-    targets = {kind.rpartition("/")[2]: each.target for each in reader.parser.rels.values() if (kind := each.Type)}
+    targets = dict[str, str]()
+    for relation in reader.parser.rels.values():
+        if relation.Type:
+            kind = relation.Type.rpartition("/")[2]
+            targets[kind] = relation.target
     texts = _texts(archive, targets.get("sharedStrings"))
     formats = _NumberFormats(archive, targets.get("styles"), reader.wb.epoch)
     # A program that writes formulas without working them out asks spreadsheet programs to do so. openpyxl takes this
@@ -106,8 +110,11 @@ def _rows(reader: ExcelReader, name: str, facts: SheetFacts) -> Iterator[tuple[i
         parser = WorkSheetParser(part, texts, data_only=True)
         number = 0
         for row in _elements(part, _tag("sheetData"), _tag("row")):
+            # A row need not say its number; then it follows on the one before.
+            number += 1
             written = row.get("r", "")
-            number = max(number + 1, int(written) if re.fullmatch("[0-9]{1,9}", written) else 0)
+            if re.fullmatch("[0-9]{1,9}", written):
+                number = max(number, int(written))
             if _is_hidden(row):
                 facts.hidden_rows.add(number)
             row.attrib.clear()  # the parser would keep the height of each row
@@ -148,26 +155,27 @@ class _MergedCells:
 
 def _merged_in(part: IO[bytes]) -> set[str]:
     """Read a sheet to its end, and return its ranges of merged cells, as `A2:A4`."""
-    found, end = set[bytes](), b""
+    ranges, end = set[bytes](), b""
     for piece in iter(partial(part.read, _SEARCHED_BYTES), b""):
-        seen = end + piece
+        content = end + piece
         # To look for the word first is a hundred times as fast as to try the expression at each tag.
-        if b"mergeCell" in seen:
-            found.update(_MERGED.findall(seen))
-        if len(found) > _MOST_MERGED:
+        if b"mergeCell" in content:
+            ranges.update(_MERGED.findall(content))
+        if len(ranges) > _MOST_MERGED:
             raise ValueError(f"it has more than {_MOST_MERGED:,} merged ranges: export it as CSV")
-        end = seen[-_LONGEST_TAG_BYTES:]
-    return {each.decode() for each in found}
+        end = content[-_LONGEST_TAG_BYTES:]
+    return {merged.decode() for merged in ranges}
 
 
 def _hidden_columns_in(start: bytes) -> Iterator[tuple[int, int]]:
     """Yield the ranges of columns that are hidden, or have no width; they stand before the rows."""
-    for column in _COLUMN.findall(start.partition(b"sheetData")[0]):
-        said = dict(_ATTRIBUTE.findall(column))
-        width = said.get(b"width", b"1")
-        is_hidden = said.get(b"hidden") in {b"1", b"true"} or not width.strip(b"0.")
-        first = said.get(b"min", b"")
-        last = said.get(b"max", b"")
+    before_rows, _, _ = start.partition(b"sheetData")
+    for column in _COLUMN.findall(before_rows):
+        attributes = dict(_ATTRIBUTE.findall(column))
+        width = attributes.get(b"width", b"1")
+        is_hidden = attributes.get(b"hidden") in {b"1", b"true"} or not width.strip(b"0.")
+        first = attributes.get(b"min", b"")
+        last = attributes.get(b"max", b"")
         if is_hidden and first.isdigit() and last.isdigit():
             yield int(first), int(last)
 
@@ -180,25 +188,38 @@ def _is_hidden(row: Element) -> bool:
 
 def _chosen(reader: ExcelReader, sheet: str | None, facts: SheetFacts) -> str:
     """Return the name of the part of a sheet, by default of the first that can be seen; and note the others."""
-    if any(each.id is None for each in reader.parser.sheets):  # openpyxl does not know its namespaces
-        raise ValueError("it is a Strict Open XML workbook: save it as an ordinary .xlsx")
-    kinds = [(each, reader.parser.rels[each.id]) for each in reader.parser.sheets]
-    sheets = [(each, kind.target) for each, kind in kinds if kind.Type.endswith("/worksheet")]
+    sheets = _sheets_of(reader)
     if sheet is not None:
         wanted = sheet.strip().lower()
-        named = [target for each, target in sheets if each.name.strip().lower() == wanted]
-        if not named:
-            names = ", ".join(each.name for each, _ in sheets)
+        targets = [each.target for each in sheets if each.name.strip().lower() == wanted]
+        if not targets:
+            names = ", ".join(each.name for each in sheets)
             raise ValueError(f"it has no sheet {sheet!r}; there are: {names}")
     else:
-        named = [target for each, target in sheets if each.state == "visible"]
-        named = named or [target for _, target in sheets]
-        if not named:
+        targets = [each.target for each in sheets if each.is_visible] or [each.target for each in sheets]
+        if not targets:
             raise ValueError("it has no sheet with cells")
-    for each, target in sheets:
-        if target != named[0] and _has_cells(reader.archive, target):
-            facts.others.append(each.name)
-    return str(named[0])
+    for other in sheets:
+        if other.target != targets[0] and _has_cells(reader.archive, other.target):
+            facts.others.append(other.name)
+    return targets[0]
+
+
+class _Sheet(NamedTuple):
+    name: str
+    target: str  # the name of its part
+    is_visible: bool
+
+
+def _sheets_of(reader: ExcelReader) -> list[_Sheet]:
+    sheets = list[_Sheet]()
+    for entry in reader.parser.sheets:
+        if entry.id is None:  # openpyxl does not know its namespaces
+            raise ValueError("it is a Strict Open XML workbook: save it as an ordinary .xlsx")
+        relation = reader.parser.rels[entry.id]
+        if relation.Type.endswith("/worksheet"):
+            sheets.append(_Sheet(entry.name, str(relation.target), entry.state == "visible"))
+    return sheets
 
 
 def _has_cells(archive: ZipFile, name: str) -> bool:
@@ -228,10 +249,10 @@ class _NumberFormats:
             return
         tree = fromstring(archive.read(name))
         codes = {str(number): code for number, code in BUILTIN_FORMATS.items()}
-        for each in tree.iterfind(f"{_tag('numFmts')}/{_tag('numFmt')}"):
-            codes[each.get("numFmtId")] = each.get("formatCode", "")
-        for style, each in enumerate(tree.iterfind(f"{_tag('cellXfs')}/{_tag('xf')}")):
-            code = codes.get(each.get("numFmtId"), "")
+        for own_format in tree.iterfind(f"{_tag('numFmts')}/{_tag('numFmt')}"):
+            codes[own_format.get("numFmtId")] = own_format.get("formatCode", "")
+        for style, cell_format in enumerate(tree.iterfind(f"{_tag('cellXfs')}/{_tag('xf')}")):
+            code = codes.get(cell_format.get("numFmtId"), "")
             if is_date_format(code):
                 self._dates.add(style)
                 if is_timedelta_format(code):
@@ -246,15 +267,22 @@ class _NumberFormats:
         if isinstance(value, date | time | timedelta):  # the workbook has it as ISO text
             return cell_text(value)
         if not isinstance(value, int | float):
-            text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), str(value))
+            text = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), str(value))
             return date_text(text) if style in self._dates else text
         if style in self._dates:
-            with suppress(ValueError, OverflowError):  # else it is no date, whatever the cell says
-                seconds = round(value * SECS_PER_DAY)
-                return cell_text(from_excel(seconds / SECS_PER_DAY, self._epoch, timedelta=style in self._durations))
-            return str(value)
+            return self._date_text(value, style)
         text = cell_text(value)
-        return text.zfill(self._digits.get(style, 0)) if text.isdigit() else text
+        if text.isdigit():
+            return text.zfill(self._digits.get(style, 0))
+        return text
+
+    def _date_text(self, value: float, style: int) -> str:
+        try:
+            # A time is a fraction of a day: without the rounding, it would miss its second by a little.
+            days = round(value * SECS_PER_DAY) / SECS_PER_DAY
+            return cell_text(from_excel(days, self._epoch, timedelta=style in self._durations))
+        except (ValueError, OverflowError):  # it is no date, whatever the cell says
+            return str(value)
 
 
 def _cells(
@@ -262,7 +290,8 @@ def _cells(
 ) -> list[str]:
     cells: list[str] = []
     try:
-        for element, cell in zip(row, parser.parse_row(row)[1], strict=True):
+        _, parsed = parser.parse_row(row)
+        for element, cell in zip(row, parsed, strict=True):
             text = formats.text(cell["value"], cell["style_id"])
             if cell["data_type"] == "e":
                 text = text if is_error(text) else "#ERROR!"
@@ -271,8 +300,9 @@ def _cells(
                 if formula is not None:
                     text = _calculated(text, formula, element.get("t", "n"), is_calculated=is_calculated)
             if text:
-                cells += [""] * (cell["column"] - len(cells))
-                cells[cell["column"] - 1] = text
+                column = cell["column"]
+                cells += [""] * (column - len(cells))
+                cells[column - 1] = text
     except (ValueError, LookupError) as error:
         raise ValueError(f"row {number}: {_start_of(error)}") from error
     return cells
@@ -282,8 +312,11 @@ def _calculated(text: str, formula: Element, kind: str, *, is_calculated: bool) 
     """Return what a formula shows whose value is empty or 0, which may be because nobody has worked it out."""
     if kind != "n":
         return text  # also an empty text: that was worked out
+    # A formula that joins texts never has the number 0.
     joins_text = "&" in _QUOTED.sub("", formula.text or "")
-    return FORMULA_OF_ZERO if text and is_calculated and not joins_text else FORMULA
+    if text and is_calculated and not joins_text:
+        return FORMULA_OF_ZERO
+    return FORMULA
 
 
 def _elements(part: IO[bytes], parent: str, tag: str) -> Iterator[Element]:
