@@ -264,10 +264,11 @@ class App:
     def forecast(
         self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds, may_be_free: int
     ) -> Forecast:
-        """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
+        """Forecast a run that begins now."""
         from proofsweep.verify.history import learned_rate, newest_measurement
         from proofsweep.verify.service import workers_that_fit
 
+        # Without a key, the rate that it is known to get is not known.
         rate = None
         with suppress(ConfigError, ResultsError):
             key = self.service.key_fingerprint
@@ -400,7 +401,6 @@ class App:
             return self.leg.progress
         if self.run_elsewhere is None:
             return None
-        # A display that lags ends no work.
         with suppress(ResultsError):
             return progress_of_run(self.results, self.run_elsewhere)
         return None
@@ -419,7 +419,7 @@ class App:
         return rotate_key(self.operations(), key_store, self._try_key)
 
     def _try_key(self, key: SecretStr, record: "Record") -> None:
-        """Make one call with a key, apart: a refusal must not stop other work of this process."""
+        # With a service of its own: a refusal must not stop other work of this process.
         with closing(self._open_service(lambda: key)) as service:
             service.partner.in_new_session(record).usage(days=1)
 
@@ -471,9 +471,10 @@ class App:
         )
 
     def monitored(self) -> "tuple[ProbeBatch, list[Alert], list[str]]":
-        """Make one pass of monitoring, with a service of its own: no earlier failure must hold this probe back."""
+        """Make one pass of monitoring."""
         from proofsweep.alerts.monitor import monitor
 
+        # With a service of its own: no earlier failure must hold this probe back.
         with closing(self._open_service()) as service:
             return monitor(self.alert_facts, service.partner)
 

@@ -160,12 +160,10 @@ class BucketFiles:
             raise source_error(error) from error
 
     def remove(self, location: str, facts: FileFacts) -> bool:
-        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays.
-
-        S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
-        """
+        """Delete an object with these facts; say whether it is gone. One that was replaced meanwhile stays."""
         store, key = self.store_and_key(location)
         try:
+            # S3 has no deletion that all stores make conditional, so the facts are asked for right before it.
             if facts_of(obstore.head(store, key)) != facts:
                 return False
             obstore.delete(store, key)
@@ -182,7 +180,8 @@ class BucketFiles:
     def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
         store, key = self.store_and_key(location)
         refuse_bad_key(key)
-        if not key or key.endswith("/"):  # obstore would drop the slash
+        # An object whose key ends in a slash stands for a folder, and obstore would drop the slash.
+        if not key or key.endswith("/"):
             return None
         try:
             return ask(store, key)
@@ -195,6 +194,7 @@ class BucketFiles:
         """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
         root, key = root_and_key(location)
         with self._lock:
+            # Once: opening reads credentials, and a million objects lie in few buckets.
             if root not in self._stores:
                 try:
                     self._stores[root] = self._open_root(root)
@@ -204,10 +204,10 @@ class BucketFiles:
 
 
 def _head(store: "ObjectStore", key: str) -> FileFacts:
-    """Ask for an object's facts; of one that is refused, the answer to HEAD has no body, and that to GET says why."""
     try:
         return facts_of(obstore.head(store, key))
     except FAILURES as error:
+        # The answer to HEAD has no body. That to GET says why the object is refused.
         if failure_of(error).status != HTTPStatus.BAD_REQUEST:
             raise
         return BucketFile(store, key).facts()
@@ -264,7 +264,7 @@ class BucketFile(OpenFile):
             return facts_of(meta), b""
 
     def _move_to(self, offset: int) -> None:
-        """Read the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest."""
+        # The stream gives the next piece. Elsewhere, and where the stream breaks off, a new request gives the rest.
         piece = b""
         if offset == self._start + len(self._piece):
             with suppress(*FAILURES):  # a store ends an answer that waits for a slow upload
@@ -348,7 +348,7 @@ def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Itera
 
 
 def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
-    """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
+    """Yield keys folder by folder, so that a bad key hides no other folder."""
     try:
         listing = obstore.list_with_delimiter(store, prefix or None)
         for meta in listing["objects"]:
@@ -363,6 +363,7 @@ def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterat
         key = _bad_key_of(error)
         if key is None:
             raise
+        # The listing of this folder ends at a bad key, and what lies before it may stay unknown.
         yield from _past_bad_key(store, prefix, key, bad)
 
 
@@ -432,7 +433,7 @@ def refuse_bad_key(key: str) -> None:
 
 
 def _bad_key_of(error: Exception) -> str | None:
-    """Return the key that cannot be requested, up to the part that is wrong; None of another failure."""
+    """Return the key that cannot be requested, up to the part that is wrong; None for another failure."""
     if failure_of(error).kind is not FailureKind.BAD_KEY:
         return None
     named = _NAMED.search(str(error))

@@ -160,6 +160,7 @@ class Checksums:
         """Return a row with what the lists declare of its audio, beside what it has already."""
         if not self._met or not row.audio:  # most catalogs have no list
             return row
+        # The very name counts at once. Any other spelling counts only if no other file is meant by it.
         digests: dict[str, str] = {}
         lists: dict[str, None] = {}
         lines = self._table.execute(_FIND, (_form_of(row.named_audio),)).fetchall()
@@ -320,7 +321,7 @@ def _location_of(content: bytes) -> str:
 
 
 def _may_be_audio(location: str, read: ReadList) -> bool:
-    """Whether a named file is missed as audio: by its name, or in a bag, whose files may have names without endings."""
+    # Files of a bag may have names without endings.
     return is_audio_name(location) or (read.is_of_bag and not posixpath.splitext(location)[1])
 
 

@@ -148,11 +148,9 @@ class FileLookup:
         return self._match(location).words
 
     def listed(self, location: str) -> str:
-        """Return the location of a file that is there as the listings of its folders spell it.
-
-        A share that finds names in any case opens a file by a name that no listing has, and what lies beside the file
-        is found by listings alone.
-        """
+        """Return the location of a file that is there as the listings of its folders spell it."""
+        # A share that finds names in any case opens a file by a name that no listing has. What lies beside the file is
+        # found by listings alone.
         if not location.startswith("/") or not self._is_there(location):
             return location
         folder, name = posixpath.split(location)
@@ -191,7 +189,7 @@ class FileLookup:
         return match
 
     def _match_inside(self, path: str, top: str) -> Match:
-        """Look below the top alone; a path that leads there by a link above it is looked for where it leads."""
+        # A path may lead below the top by a link above it. It is looked for where it leads, and nothing else is.
         if not is_within(path, top):
             with suppress(ValueError):  # no file can have such a name
                 path = os.path.realpath(path)
@@ -234,7 +232,7 @@ class FileLookup:
             raise CatalogError(f"{one_line(self._catalog)}: {cause}") from error
 
     def _inside(self) -> Iterator[str]:
-        """Yield the bucket URLs that are wanted, except those outside the root, of which nothing is asked."""
+        """Yield the bucket URLs that are wanted. Nothing is asked about those outside the root."""
         for location in filter(is_bucket, self._wanted()):
             with suppress(SourceError):
                 self._files.refuse_outside(location)
@@ -321,7 +319,7 @@ class ObjectLookup:
                 raise
 
     def _must_be_readable(self, location: str) -> None:
-        """Leave sizes unknown if listing is forbidden, as long as an object can be read."""
+        # Where listing is forbidden, sizes stay unknown. That an object can be read shows that the key is good.
         try:
             self._files.facts(location)
         except SourceError as error:

@@ -92,6 +92,7 @@ class Files:
             refuse_stand_in(location)
             return None
         file = LocalFile(descriptor)
+        # A pipe or a device opens, too, and would never end.
         try:
             file.facts()
         except SourceError:
@@ -228,7 +229,8 @@ def _listed(path: str, top: str, folders: list[str], names: list[str], rule: Lis
 
 
 def walk(top: str, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk as `os.walk` does, however deep; before Python 3.12 that one calls itself for each level."""
+    """Walk as `os.walk` does, however deep."""
+    # Before Python 3.12, `os.walk` calls itself for each level, and a hostile delivery has more than Python allows.
     waiting = [top]
     while waiting:
         for path, folders, names in islice(os.walk(waiting.pop(), onerror=onerror), 1):
@@ -298,15 +300,15 @@ def path_inside(location: str, root: str) -> str:
 
 
 def open_inside(location: str, root: str, flags: int) -> int:
-    """Open what a location leads to, and nothing that lies outside the folder `root`; give the descriptor.
+    """Open what a location leads to, and nothing that lies outside the folder `root`; return the descriptor.
 
-    Each folder on the way is opened by itself and without following links, so a folder or file that somebody replaces
-    with a link in this very moment is not followed either. Raises SourceError: `outside_catalog`; or `source_changed`
-    if the way changes meanwhile. OSError, ValueError: it cannot be opened.
+    Raises SourceError: `outside_catalog`; or `source_changed` if the way changes meanwhile. OSError, ValueError: it
+    cannot be opened.
     """
     path = path_inside(location, root)
     *folders, name = path.strip("/").split("/")
-    # Folder by folder, each from the one above: a path as a whole would be followed through a link that came meanwhile.
+    # Each folder on the way is opened by itself and without following links. So a folder or file that somebody replaces
+    # with a link in this very moment is not followed either.
     here = os.open("/", _ON_THE_WAY)
     try:
         for folder in folders:

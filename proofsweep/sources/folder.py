@@ -92,6 +92,7 @@ class FolderScan(Catalog):
                 self.checksum_lists = self._checksums.versions
         except SourceError as error:
             raise refusal(self._path, f"cannot be listed. {error.message}") from error
+        # Rows of folders that are away do not make a catalog: an empty one stays an error.
         if not is_empty:
             yield from self._rows_away()
             self._refuse_if_gone()
@@ -196,14 +197,12 @@ class FolderScan(Catalog):
         return ManifestRow(number=next(self._numbers), audio=path, named_audio=name, refused=refused)
 
     def _judged(self, folder: Folder, named: NamedFiles) -> Iterator[tuple[str, Cause | None]]:
-        """Yield the files of a folder that are no sidecars, each with why it is no audio; what messages say goes first.
-
-        Objects are looked into side by side.
-        """
+        """Yield the files of a folder that are no sidecars, each with why it is no audio."""
         names = [name for name in folder.files if not self._sidecar_names.covers(name)]
 
         def look(name: str) -> Cause | None:
             path = posixpath.join(folder.location, name)
+            # What a message names as audio is audio, whatever its name says.
             if named.is_row(path):
                 return None
             return why_no_audio(path, self._source, folder.known.get(name))

@@ -228,7 +228,7 @@ class Manifests(Catalog):
         return None
 
     def _is_excluded(self, line: _Line) -> bool:
-        """Whether a person has left the file out, so that it alarms nobody night after night."""
+        # What a person has left out alarms nobody night after night.
         if not self._settings.exclude or not line.audio:
             return False
         return self._files.rule.is_excluded(self._base.named(line.audio).lstrip("/"))
@@ -244,7 +244,7 @@ class Manifests(Catalog):
             return True
 
     def _sidecars_in(self, folder: str) -> tuple[Mapping[str, Beside], SourceError | None]:
-        """Return what lies beside the audio of a folder; or why that is not known, so that no audio is sent alone."""
+        """Return what lies beside the audio of a folder, or why that is not known."""
         try:
             return sidecars_in(folder, self._sidecar_names, self._files), None
         except ResourceShortage as error:
@@ -253,7 +253,7 @@ class Manifests(Catalog):
             return {}, error
 
     def _refuse_repeated(self, suspects: frozenset[int], lookup: FileLookup) -> None:
-        """Read the rows of these ids again, given as hashes: only the text shows whether two have one id."""
+        # Two ids may have one hash. Only their text shows it, so the rows of these are read again.
         first_lines: dict[str, tuple[str, str]] = {}
         for line in self._lines():
             if line.name is None or hash(line.name) not in suspects:
@@ -343,7 +343,8 @@ class Manifests(Catalog):
 
 
 def _with_notes_marked(lines: Iterator[_Line]) -> Iterator[_Line]:
-    """Mark the last rows of a list that name no file, which only its end shows, and the totals between other rows."""
+    """Mark the last rows of a list that name no file, and the totals between other rows."""
+    # Only the end of the list shows which rows are the last, so rows that may be notes wait for it.
     notes = NotesBelow()
     waiting, in_a_row = list[_Line](), 0
     for line in lines:

@@ -213,7 +213,7 @@ def _aside_of(path: Path) -> Path:
 
 
 def _draft_of(path: Path) -> Path:
-    """Name the hidden file in which a copy is written: the same each time, so that none is left behind."""
+    # The same name each time: so the draft of a copy that was killed is found, and none is left behind.
     return path.parent / f"{_DRAFT}{_digits_of(path)}"
 
 
@@ -222,7 +222,7 @@ def _digits_of(path: Path) -> str:
 
 
 def _put_back(aside: Path, path: Path) -> None:
-    """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
+    # If the producer has put another file there meanwhile, it would have replaced this one: that one stays.
     try:
         path.hardlink_to(aside)
     except FileExistsError:

@@ -282,6 +282,7 @@ class Sidecars:
         return claims
 
     def _give(self, sidecar: str, owners: list[str], needs_one: Callable[[str], bool]) -> None:
+        # Of several, only the one that is not verified alone needs the sidecar. It is looked into only then.
         needy = owners
         if len(owners) > 1:
             needy = [name for name in owners if needs_one(name)]
@@ -302,6 +303,7 @@ def _sidecar_name(pattern: str, audio_name: str) -> str:
 
 def _with_the_name(pattern: str, sidecar: str, claimants: list[str]) -> list[str]:
     """Return the one file whose full name a sidecar has, exactly or at least in its case; else all that claim it."""
+    # Files of one folder may differ in case or in their form of Unicode alone. Their sidecars then do, too.
     full_names = {name: _sidecar_name(pattern, name) for name in claimants}
     exact = [name for name in claimants if full_names[name] == sidecar]
     if len(exact) == 1:

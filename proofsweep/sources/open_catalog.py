@@ -91,11 +91,9 @@ def _require_folder(root: str, path: str) -> None:
 
 
 def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], Mapping[str, str]]:
-    """Return the folder of what is at a path, and its manifests if it is of them; a message stands for its folder.
+    """Return the folder of what is at a path, its manifests, and of manifests that are folders each part's folder.
 
-    Of a manifest that is a folder, its parts are given, and the folder of each.
-
-    What exists goes before a pattern. CatalogError if it cannot be used, as `location` if nothing is there; SourceError
+    A message stands for its folder. What exists goes before a pattern. CatalogError if it cannot be used; SourceError
     if a file or bucket cannot be read.
     """
     folder = posixpath.dirname(path)
@@ -176,7 +174,7 @@ def _is_folder(path: str, files: Files) -> bool:
 
 
 def _local_matches(path: str) -> tuple[str, list[str]]:
-    """Take the deepest existing folder of a pattern literally, since brackets are common in names of folders."""
+    # Brackets are common in names of folders, so the deepest folder that exists is taken literally.
     folder = posixpath.dirname(path)
     while not posixpath.isdir(folder):
         folder = posixpath.dirname(folder)

@@ -69,7 +69,7 @@ def _texts(column: "_Column", *, is_location: bool) -> Iterator[str]:
 
 
 def _short_float(value: float | None, shortest: str | None) -> str:
-    """Return 0.1 for what is 0.10000000149011612 as a longer number."""
+    # In Python, 0.1 of 32 bits is 0.10000000149011612.
     text = cell_text(value)
     if shortest is None or "." not in text:
         return text

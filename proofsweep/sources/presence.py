@@ -133,7 +133,7 @@ def _is_empty(folder: str) -> bool | None:
 
 
 def _highest_unlisted(folder: str) -> str:
-    """Return the highest folder above one that cannot be listed, which cannot be listed either: the share itself."""
+    # The highest folder that cannot be listed is the share itself: a person can do something about that one.
     above = posixpath.dirname(folder)
     while above != folder and _is_unlisted(above):
         folder, above = above, posixpath.dirname(above)

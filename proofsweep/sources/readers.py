@@ -274,7 +274,8 @@ class ManifestFile:
             yield number, header, cells[:width] + missing
 
     def _scored(self, rows: Iterator[_Cells]) -> Iterator[tuple[_Cells, tuple[int, int]]]:
-        """Yield the rows among which the header is, each with how much of one it is: above the first audio file."""
+        """Yield the rows among which the header is, each with how much of one it is."""
+        # The header stands above the first audio file.
         has_header = False
         for row in islice(rows, HEADER_ROWS):
             _, cells = row
@@ -477,7 +478,7 @@ def rows_of_csv(lines: Iterable[str], delimiter: str = ",") -> Iterator[_Cells]:
 
 
 def _between_tabs(line: str) -> list[str]:
-    """Cut a line at tabs: it is a row. Only a cell that is quoted as a whole loses its quotes; others are letters."""
+    # With tabs, a line is a row. Only a cell that is quoted as a whole loses its quotes; other quotes are letters.
     cells = line.rstrip("\r\n").split("\t")
     for index, cell in enumerate(cells):
         if _WHOLE_CELL.fullmatch(cell):

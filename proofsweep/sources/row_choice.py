@@ -97,7 +97,7 @@ class RowChoice:
         self._say_spellings()
 
     def _note_value(self, token: re.Match[str]) -> str:
-        """Note a text of the condition; one that is noted in another spelling is written in that one."""
+        # A quoted name is no value. Of a value that the condition spells in two ways, the first spelling counts.
         if token[1] is not None:
             return token[0]
         text = token[2].replace("''", "'")

@@ -107,7 +107,7 @@ def _written(values: Iterable[tuple[str, str | None]]) -> Iterator[str]:
 
 
 def _quoted(value: str) -> str:
-    """Quote a value as a shell needs it; in double quotes if that is enough, since SQL has single ones."""
+    # SQL has single quotes, so double ones are used where they are enough for a shell.
     letters = {*value}
     if _NEEDS_ESCAPES & letters:
         escaped = value.replace("'", "'\\''")

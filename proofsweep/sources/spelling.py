@@ -181,11 +181,12 @@ class Spellings:
         return match_of(location, self._alike(start, parts)) or self._absent(start, parts)
 
     def _alike(self, folder: str, parts: list[str]) -> Iterator[str]:
-        """Yield all paths with the same loose form; a slash may be a colon in a name."""
+        """Yield all paths with the same loose form."""
         names = self._names_in(folder or "/")
         if names is None:
             yield "/".join([folder, *parts])
             return
+        # On a Mac's disk a colon stands for a slash, so several parts may be one name.
         for end in range(1, len(parts) + 1):
             for name in names.alike("/".join(parts[:end])):
                 here = f"{folder}/{name}"

@@ -168,7 +168,7 @@ def _merged_in(part: IO[bytes]) -> set[str]:
 
 
 def _hidden_columns_in(start: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of columns that are hidden, or have no width; they stand before the rows."""
+    """Yield the ranges of columns that are hidden, or have no width."""
     before_rows, _, _ = start.partition(b"sheetData")
     for column in _COLUMN.findall(before_rows):
         attributes = dict(_ATTRIBUTE.findall(column))
@@ -309,7 +309,7 @@ def _cells(
 
 
 def _calculated(text: str, formula: Element, kind: str, *, is_calculated: bool) -> str:
-    """Return what a formula shows whose value is empty or 0, which may be because nobody has worked it out."""
+    # An empty value, or 0, may stand there because nobody has worked the formula out.
     if kind != "n":
         return text  # also an empty text: that was worked out
     # A formula that joins texts never has the number 0.
@@ -320,7 +320,8 @@ def _calculated(text: str, formula: Element, kind: str, *, is_calculated: bool) 
 
 
 def _elements(part: IO[bytes], parent: str, tag: str) -> Iterator[Element]:
-    """Yield each element of a tag up to the end of its parent. An element is empty when the next one comes."""
+    """Yield each element of a tag up to the end of its parent."""
+    # An element is emptied before the next one comes, so that only a little of the file is in memory.
     above: list[Element] = []
     seen = 0
     for event, element in iterparse(part, ("start", "end")):  # noqa: S314 - expat bounds what entities grow to
