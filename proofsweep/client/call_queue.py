@@ -55,7 +55,7 @@ class ConcurrencyLimit:
     _counted_from: float = math.inf
 
     def allowed(self, now: float) -> float:
-        """Return the most calls in flight: every few minutes one more than the limit, to test it."""
+        """Return the most calls that may be in flight: every few minutes one more than the limit, to test it."""
         is_limited = self.most < math.inf
         if is_limited and now - self._refused_at > _PROBE_AFTER_SECONDS:
             return self.most + 1
@@ -68,7 +68,7 @@ class ConcurrencyLimit:
             self.most += 1
 
     def was_refused(self, in_flight: int, now: float) -> bool:
-        """Take note of a 429; say whether a limit explains it, so that the rate stays as it is."""
+        """Record a 429. Return whether a limit explains it; the rate stays as it is then."""
         is_first = now - self._refused_at > _BURST_SECONDS
         self._refused_at = now
         if is_first:
@@ -164,7 +164,7 @@ class CallQueue:
         self._left_at = -math.inf
 
     def enter(self, priority: Priority, holder: Hashable, *, is_for_slot: bool = False) -> Ticket:
-        """Queue a call. Where its priority does not say that it requests a slot, `is_for_slot` does."""
+        """Queue a call. `is_for_slot` says of a probe that it requests a slot."""
         ticket = Ticket(priority, holder, is_for_slot or priority >= Priority.RETRIED_SLOT)
         self._queues[priority].append(ticket)
         return ticket
@@ -225,7 +225,7 @@ class CallQueue:
         self._uploading.discard(holder)
 
     def pause(self, now: float, pause_seconds: float) -> None:
-        """Hold all calls back, for another reason than a 429 of one's own."""
+        """Hold all calls back for another reason than a 429 to this process."""
         if pause_seconds:  # else it would pass for the end of a pause, and slow a search
             self.pacer.pause(now, pause_seconds)
 
@@ -243,7 +243,7 @@ class CallQueue:
             self.pacer.throttled(ticket.sent, now, pause_seconds)
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
-        """Take note that a call is over without a result, and that its holder has no slot, or will not use it."""
+        """Record that a call is over without a result, and that its holder has no slot, or will not use it."""
         self._slots.pop(holder, None)
         self._uploading.discard(holder)
         if ticket is not None:
@@ -254,7 +254,7 @@ class CallQueue:
             self.pacer = Pacer(rate)
 
     def report(self) -> RateReport:
-        """Return what other processes should know, and count anew."""
+        """Return what other processes should know, and reset the counts."""
         is_hungry = self._waits
         if self._sent:
             is_hungry = 2 * self._held_back >= self._sent

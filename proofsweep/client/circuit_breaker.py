@@ -25,7 +25,7 @@ class CircuitBreaker:
     _failing: dict[Call, tuple[int, float]] = field(default_factory=dict)  # how many failed in a row, since when
 
     def note(self, exchange: Exchange, now: float) -> bool:
-        """Take note of a call for an item; whether calls fail for so many items that the circuit should open."""
+        """Record a call for an item. Return whether calls fail for so many items that the circuit should open."""
         call = exchange.call
         if exchange.is_throttled or call not in _CALLS_FOR_ITEMS:
             return False
@@ -38,7 +38,7 @@ class CircuitBreaker:
         return failures + 1 >= FAILURES_IN_A_ROW and now - since >= FAILING_SECONDS
 
     def open(self, now: float) -> bool:
-        """Open it, unless it is open, or a probe was answered just now; return whether it was opened."""
+        """Open the circuit, unless it is open or a probe was answered just now. Return whether it was opened."""
         if self.is_open or now < self.due_at:
             return False
         self.is_open = True
@@ -54,6 +54,6 @@ class CircuitBreaker:
         self.is_open = self.is_outage = True
 
     def close(self) -> None:
-        """Let all calls go again; failures are counted anew."""
+        """Let all calls go again, and forget the failures."""
         self.is_open = self.is_outage = False
         self._failing.clear()

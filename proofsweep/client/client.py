@@ -86,7 +86,7 @@ class Partner:
         return self._get(HealthResponse, Call.HEALTH, "/health")
 
     def keys(self, cursor: str | None = None) -> PartnerKeysResponse:
-        """GET /partner/keys: the whole inventory, or what follows a cursor, should the service cut it into pages."""
+        """GET /partner/keys: the whole inventory, or the page after a cursor if the service cuts it into pages."""
         return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", cursor=cursor)
 
     def rotate(self, idempotency_key: str) -> tuple[RotatedKeyResponse, AnswerHeaders]:
@@ -156,8 +156,7 @@ class Partner:
     def request_slot(self) -> UploadResponse:
         """POST /uploads?purpose=verify: a fresh slot at every call; short-lived, so fill it at once.
 
-        A slot that lacks a part is no answer, nor is one whose URL is not to be used: it says nothing about the item,
-        and the call is repeated.
+        A slot that lacks a part, or whose URL must not be used, says nothing about the item: the call is repeated.
         """
         request = self.session.request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
         return _read(UploadResponse, self.session.ask(replace(request, flaw=self._flaw_of_slot)))
@@ -169,8 +168,8 @@ class Partner:
     def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
         """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
 
-        An answer without `good` or `verdict` is none, and the call is repeated. SlotSpent if the upload is gone, or
-        cannot be used; upload once more.
+        The call is repeated after an answer without `good` or `verdict`. SlotSpent if the upload is gone or cannot be
+        used: upload once more.
         """
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
@@ -199,7 +198,7 @@ class Partner:
         return None
 
     def _may_lead_to(self, url: str) -> bool:
-        """Whether a URL that the service gave may be used: plain http only if the base URL is plain http too."""
+        # Plain http is used only if the base URL is plain http, too.
         lower = url.lower()
         is_plain = self.base_url.lower().startswith("http:")
         return lower.startswith("https://") or (is_plain and lower.startswith("http://"))
@@ -225,7 +224,7 @@ def _proof_path(proof_id: str) -> str:
 
 
 def _read(kind: type[_Resource], reply: Reply) -> _Resource:
-    """Read a resource; a JSON answer without its parts is a bad answer, and a repeat would not help."""
+    # A JSON answer without the resource's parts is a bad answer, and a repeat would not help.
     try:
         return kind.model_validate(reply.document)
     except ValidationError as error:

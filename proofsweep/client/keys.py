@@ -67,7 +67,7 @@ def fingerprint(key: SecretStr) -> str:
 
 
 class CurrentKey:
-    """The `current` key; it is read again when the service refuses it, so that a rotated key replaces it."""
+    """The key in use. It is read again when the service refuses it, so that a rotated key replaces it."""
 
     def __init__(self, source: KeySource) -> None:
         self._source = source
@@ -75,7 +75,7 @@ class CurrentKey:
         self.current = source()
 
     def renew(self, refused: SecretStr) -> bool:
-        """Read the key again after `refused` was refused; say whether there is now another one."""
+        """Read the key again after the service refused it. Return whether there is now another one."""
         with self._lock:
             if self.current == refused:
                 self.current = self._source()

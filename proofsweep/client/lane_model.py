@@ -19,7 +19,7 @@ _INSTANT_SECONDS = 0.01  # the shortest stretch, so that calls at one instant ha
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A call that was sent: at what monotonic time, and as which one since the last 429."""
+    """When a call was sent (monotonic), and its number since the last 429."""
 
     at: float
     number: int
@@ -45,14 +45,12 @@ class Cycle:
         return 0.005 + 2.0 / max(1, self.calls)
 
     def rate(self, burst: float) -> float:
-        """Return the lowest rate at which a bucket of this size could have let so many calls through.
-
-        By bisection: a cycle of many hints has hundreds of marks, and each 429 asks for many sizes.
-        """
+        """Return the lowest rate at which a bucket of this size could have let so many calls through."""
         stretches = list[tuple[float, int]]()
         for (begins, calls_before), (ends, calls) in pairwise(self.marks):
             seconds = max(_INSTANT_SECONDS, ends - begins)
             stretches.append((seconds, calls - calls_before))
+        # By bisection: a cycle of many hints has hundreds of marks, and each 429 asks for many sizes.
         highest_pace = max(calls / seconds for seconds, calls in stretches)
         low, high = _LEAST_RATE, _LEAST_RATE + 2 * highest_pace
         while high > 1.0001 * low:
@@ -202,7 +200,7 @@ class ChanceTest:
         return self._evidence > _PROOF
 
     def gap_seconds(self, now: float, usual: float) -> float:
-        """Return the time until the next call: groups have two to four calls, those of a second."""
+        """Return the time until the next call. A group has the calls of a second, two to four of them."""
         if self._resting > 0:
             return usual
         size = max(2, min(4, int(1.0 / usual)))

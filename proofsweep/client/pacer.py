@@ -95,8 +95,9 @@ class Pacer:
         self.opens_at = max(self.opens_at, now + pause_seconds)
 
     def throttled(self, sent: Sent, now: float, pause_seconds: float) -> None:
-        """Take note of a 429 and pause; one to a call that was in flight at the first 429 only lengthens the pause."""
+        """Record a 429, and pause."""
         self.pause(now, pause_seconds)
+        # A 429 to a call that was in flight at the first one only lengthens the pause.
         if sent.at <= self._stopped_at:
             self._chance_test.refused_too(sent.at)
             return
@@ -120,7 +121,7 @@ class Pacer:
             self.pace = min(self.pace, self.rate)
 
     def assume(self, rate: float, now: float) -> None:
-        """Keep to a rate that another process has learned, and learn on from there."""
+        """Keep to a rate that another process has learned, and go on to learn from there."""
         change = rate / self.rate
         self.burst = max(1.0, min(rate, self.burst * change))
         self.learned_rate = self.pace = self.rate = rate
@@ -168,7 +169,7 @@ class Pacer:
         return Cycle(points, begins_full=self._stopped_at == -math.inf)
 
     def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
-        """Begin again slowly when nothing goes through: such a lane is neither narrow nor contended for."""
+        # A lane through which nothing goes is neither narrow nor contended for. Its pace begins again slowly.
         is_long_pause = pause_seconds > _SHUT_SECONDS
         # After a long pause one call shows nothing either.
         is_shut = cycle.calls <= is_long_pause
@@ -231,7 +232,8 @@ class Pacer:
             self.rate = max(self.rate, cycle.rate(self.burst))
 
     def _is_due(self, cycle: Cycle) -> bool:
-        """Whether a 429 was to be expected: as others take a part of the tokens, so few calls show nothing."""
+        """Whether a 429 was to be expected."""
+        # As others take a part of the tokens, so few calls show nothing.
         if self.is_shared:
             return cycle.calls >= _MEANINGFUL_CALLS
         return self._level < 1.0 + _DUE_SHARE * self._credit

@@ -51,16 +51,16 @@ class RateReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What follows: `rate` to keep to from now on, None to leave it, and the lease to write."""
+    """What follows: the `rate` to keep to from now on (None: as before), and the lease to write."""
 
-    part: float  # of the whole, 1 for who is alone
+    part: float  # of the whole; 1 for a process that is alone
     rate: float | None
     lease: RateLease | None
 
 
 @dataclass(slots=True, kw_only=True)
 class RateShare:
-    """One process's part; times are seconds of its own monotonic clock, and no other clock is compared with it."""
+    """One process's part. Times are seconds of its own monotonic clock, which is compared with no other clock."""
 
     token: str
     weight: float
@@ -163,10 +163,10 @@ class ToldPause:
 
 @dataclass(slots=True, kw_only=True)
 class SharedPause:
-    """The pause that all processes of a key know of; who was told of a later end writes that.
+    """The pause that all processes of a key know of. A process that was told a later end writes that.
 
-    So of two that write at once the later end stands there in the end. A pause that appears while a process reads
-    began then. Only one that stood there before needs a clock, and that is the service's.
+    So of two that write at once the later end remains. A pause that appears while a process reads began then. Only a
+    pause that stood there before needs a clock, which is the service's.
     """
 
     token: str
@@ -178,7 +178,7 @@ class SharedPause:
     _read: tuple[str, int] | None = None
 
     def heed(self, told: ToldPause | None, now: float, service_time: float | None) -> float:
-        """Take what stands there; return for how long to pause from now on: 0 for what is no news, or one's own."""
+        """Read the shared pause. Return for how long to pause from now on: 0 if it is known, or this process's own."""
         read_before, self._read_at = self._read_at, now
         read = None if told is None else (told.teller, told.writes)
         if read == self._read:
@@ -198,7 +198,7 @@ class SharedPause:
         return 0.0 if told.teller == self.token else left_seconds
 
     def news(self, told_until: float, now: float, service_time: float | None) -> ToldPause | None:
-        """Return what is to be written, of a pause that this process was told until a monotonic time."""
+        """Return what to write of a pause that this process was told, until a monotonic time; None for nothing."""
         if told_until < max(now, self.ends_at) + _LEAST_PAUSE_SECONDS:
             return None
         self._writes += 1
@@ -209,5 +209,5 @@ class SharedPause:
         self.ends_at = self.over_at = now + told.pause_seconds
 
     def is_left_over(self, now: float) -> bool:
-        """Whether what stands there is over, and can be deleted; who knows of a later end writes that again."""
+        """Whether the shared pause is over, and can be deleted. A process that knows a later end writes that again."""
         return self._read is not None and now >= self.over_at

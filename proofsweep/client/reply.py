@@ -67,7 +67,7 @@ class Reply:
 
 
 class Sending(httpx.SyncByteStream):
-    """The body of a request while it is sent, which counts its bytes; then what is known of the exchange."""
+    """The body of a request while it is sent. It counts its bytes, and then makes the reply."""
 
     def __init__(self, request: Request, attempt: int, begun: Event, clock: ServiceClock) -> None:
         self._request, self._attempt, self._begun, self._clock = request, attempt, begun, clock
@@ -170,7 +170,7 @@ _RESOURCES: Mapping[Call, type[Resource]] = {
 
 
 def unnamed_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ...]:
-    """Return the names of the members that the contract does not name, sorted; of many, and of long ones, a part."""
+    """Return the first names, shortened and sorted, of the members that the contract does not name."""
     kind = _RESOURCES.get(call) if is_success else ApiError
     if kind is None:
         return ()

@@ -42,7 +42,7 @@ def decide(
 ) -> Decision:
     """Return what follows an exchange without success.
 
-    `failures` of this call are counted since its last success, this one included; a 429 is a wait, and none.
+    `failures` of this call are counted since its last success, this one included; a 429 is a wait and no failure.
     `fresh_slots` were requested because this call had spent the one before. `jitter` is a random number in 0..1.
     `is_of_outage` says that the circuit is open, and that this call was a probe.
     """

@@ -106,7 +106,7 @@ class Dispatcher:
     def note(
         self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None, *, is_probe: bool = False
     ) -> None:
-        """Take note of an exchange, which may open the circuit.
+        """Record an exchange, which may open the circuit.
 
         A 429 of GET /partner/usage changes nothing here: it may have its own lane.
         """
@@ -194,7 +194,7 @@ class Dispatcher:
             self._serve()
 
     def pause(self, pause_seconds: float) -> None:
-        """Keep to a pause that another process was told."""
+        """Keep to a pause that the service asked another process for."""
         with self._lock:
             self._queue.pause(self.clock(), pause_seconds)
 

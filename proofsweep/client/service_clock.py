@@ -17,7 +17,7 @@ _ASTRAY_SECONDS = 5.0  # bounds that contradict each other by more: this machine
 
 
 class ServiceClock:
-    """Tells the service's time; this machine's, as long as no answer has told one."""
+    """Tells the service's time, and this machine's until the first answer."""
 
     def __init__(self, own: Callable[[], datetime] = utc_now) -> None:
         self._own, self._lock = own, Lock()

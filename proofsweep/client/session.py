@@ -37,7 +37,7 @@ class HeadroomCheck:
         self._headroom: int | None = None
 
     def headroom(self, since: float, clock: Callable[[], float], ask: Callable[[], int | None]) -> int | None:
-        """Return the last answer, if it was asked for since then, in monotonic seconds; else ask."""
+        """Return the last answer if it was asked for since `since` (monotonic seconds); else ask."""
         with self._lock:
             if self._asked_at < since:
                 began_at = clock()

@@ -108,7 +108,7 @@ class Transport:
 
     @property
     def left_seconds(self) -> float:
-        """Return how long the service is tried yet; once it was reached, without an end."""
+        """Return how long the service is still tried; infinite once it was reached."""
         if self.reached.is_set():
             return math.inf
         tried_until = self._tried_since + FIRST_CONTACT_SECONDS
@@ -324,7 +324,7 @@ class _Stream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, left_seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write; what is first, a request's head, goes with the next piece in one packet.
+        """Write. The first piece, a request's head, goes with the next one in one packet.
 
         The `timeout` that comes with the head is that of the whole request.
         """

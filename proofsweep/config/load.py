@@ -162,9 +162,9 @@ def _with_results(settings: Settings, url: str) -> Settings:
 
 
 def misspelt_variables(variables: Iterable[str]) -> list[str]:
-    """Name each variable of the environment that looks like a setting but is none: it would be ignored in silence.
+    """Name each variable of the environment that looks like a setting but is none. It would be ignored in silence.
 
-    A misspelt setting of a section that there is, the section itself finds.
+    A section itself finds the misspelt names of its settings.
     """
     meant_variables = dict[str, str]()
     for setting in _settings():

@@ -58,7 +58,7 @@ def path_of(written: str, folder: str) -> str:
 
 
 def path_here(written: str) -> str:
-    """Return the same as seen from the folder of this process."""
+    """Return the path or URL of a location as seen from the folder of this process."""
     return path_of(written, str(Path.cwd()))
 
 
@@ -171,7 +171,8 @@ def refuse_credentials(url: str) -> None:
 
 
 def split_url(url: str) -> SplitResult:
-    """Split a URL, into nothing if that cannot be: Python's message would show a part of a password with a slash."""
+    """Split a URL; each part of one that cannot be split is empty."""
+    # Python's message would show a part of a password with a slash.
     with suppress(ValueError):
         parts = urlsplit(url)
         if parts.port != 0:
@@ -188,7 +189,7 @@ def _bucket_url(scheme: str, rest: str) -> str:
 
 
 def _url_below(folder: str, written: str) -> str:
-    """Resolve `.` and `..` in the text, since a bucket has no links; an empty part belongs to the key."""
+    # A bucket has no links, so `.` and `..` are resolved in the text. An empty part belongs to the key.
     root, key = root_and_key(folder)
     parts = key.split("/") if key else []
     for part in written.split("/"):
@@ -245,11 +246,9 @@ def make_folder(folder: Path) -> list[Path]:
 
 
 def share_with_folder(path: Path, dir_fd: int | None = None) -> None:
-    """Give a new file or folder to those who use the folder that it lies in.
-
-    What root makes would shut out the owner of the folder, and what one member of a group makes, whose umask keeps it,
-    the others. Nobody else gains a right by it.
-    """
+    """Give a new file or folder to those who use the folder that it lies in; nobody else gains a right by it."""
+    # What root makes would shut out the owner of the folder. What a member of a group makes would shut out the other
+    # members, if that person's umask keeps it.
     folder = os.stat(path.parent, dir_fd=dir_fd)
     own = os.stat(path, dir_fd=dir_fd)
     is_of_root = os.geteuid() == 0 and folder.st_uid != own.st_uid
@@ -288,7 +287,6 @@ def new_file(path: Path, replaces: bytes | None = None) -> Iterator[IO[bytes]]:
 
 
 def _give_name(draft: Path, path: Path, replaces: bytes | None) -> None:
-    """Name a draft that is whole, never over a file that came while it was written."""
     if replaces is None:
         # A link is refused where a name is taken, in one step. Renaming would replace another process's file.
         try:

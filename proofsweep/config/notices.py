@@ -7,7 +7,8 @@ from proofsweep.domain.text import printable, without_logins
 
 
 def say(message: str) -> None:
-    """Write one line, without a login in a URL of it; a terminal or a pipe that is gone stops no work."""
+    """Write one line, without the logins of URLs in it."""
+    # A terminal or a pipe that is gone stops no work.
     with suppress(OSError):
         sys.stderr.write(f"proofsweep: {printable(without_logins(message))}\n")
         sys.stderr.flush()

@@ -17,7 +17,7 @@ def shown_name(name: str, setting: str, *, is_there: bool = False) -> str:
 
 
 def shown_file(path: Path, setting: str) -> str:
-    """Return a path likewise: of one that is not there, each missing part must look like a name."""
+    """Return a path for a message, likewise. Each part of it that is not there must look like a name."""
     above, missing = path, list[str]()
     while not os.path.lexists(above) and above != above.parent:
         missing.append(above.name)

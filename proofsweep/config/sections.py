@@ -152,7 +152,7 @@ class RetrySettings(Section):
 
 
 class AlertsSettings(Section):
-    """Who is told of what needs somebody, and when (docs/alerts.md); the URLs themselves are never settings."""
+    """Who gets an alert, and when (docs/alerts.md). The URLs themselves are never settings."""
 
     # urls_file, urls_block: where the receivers' URLs are: a file, or a Prefect Secret block.
     urls_file: Path | None = None
@@ -184,7 +184,7 @@ class TimeoutSettings(Section):
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can be reached at a host; a name but `localhost` may lead anywhere."""
+    """Return whether a host is this machine alone. Any name except `localhost` may lead elsewhere."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

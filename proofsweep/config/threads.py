@@ -53,8 +53,8 @@ def background_thread(
 ) -> Iterator[Callable[[], None]]:
     """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread. Yields what ends it early.
 
-    An error in the thread ends the main work, and is raised in place of the main work's own. It calls `stop` at once;
-    without it the main work goes on.
+    An error in the thread calls `stop` at once, ends the main work, and is raised in place of the main work's own.
+    Without `stop`, the main work goes on.
     """
     over, errors = Event(), list[BaseException]()
 
@@ -120,7 +120,7 @@ class StopSwitch:
         self._pulled.set()
 
     def abort(self) -> None:
-        """Let all threads abandon work in hand, too, if the switch was pulled."""
+        """Let all threads abandon their work in hand if the switch was pulled."""
         if self._pulled.is_set():
             self._aborted.set()
 

@@ -22,7 +22,7 @@ class EndedBy(StrEnum):
     ending: Ending
 
     def __new__(cls, ending: object) -> Self:
-        """Make the word of an ending; what finds one by its word, as `EndedBy("quota")` does, does not come here."""
+        """Make the word of an ending. `EndedBy("quota")`, which finds an ending by its word, does not call this."""
         if not isinstance(ending, Ending):
             raise TypeError(ending)
         ended_by = str.__new__(cls, ending.word)

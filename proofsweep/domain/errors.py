@@ -64,7 +64,7 @@ class ConfigError(UsageError): ...
 
 
 def missing_extra(what: str, extra: str) -> ConfigError:
-    """Return the error of something whose packages, of an extra of this distribution, are not installed."""
+    """Return the error of something that needs an extra of this distribution, which is not installed."""
     return ConfigError(f"{what} needs packages that are not installed: pip install 'proofsweep[{extra}]'.")
 
 
@@ -86,7 +86,7 @@ class NothingDue(EmptyCatalog):
 
 
 class ResultsError(UsageError):
-    """A results store cannot be used; `is_outage` if the same works once its disk, mount or server is well again."""
+    """A results store cannot be used. `is_outage` says that it can once its disk, mount or server works again."""
 
     def __init__(self, message: str, *, is_outage: bool = False) -> None:
         super().__init__(message)
@@ -137,7 +137,7 @@ class ServiceError(ProofsweepError):
 class CallFailed(ServiceError):
     @property
     def is_outage(self) -> bool:
-        """Whether the service is down, does not answer or throttles, which says nothing of what was asked."""
+        """Whether the service is down, does not answer or throttles. That says nothing about the request."""
         is_busy = self.reason.startswith("http_5") or self.status == HTTPStatus.TOO_MANY_REQUESTS
         return is_busy or self.reason in {"timeout", "connection"}  # as `exchanges.Failure` has them
 

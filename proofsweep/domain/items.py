@@ -201,7 +201,8 @@ class WorkItem:
 
 
 def sidecar_key(sidecar: str | None, version: str | None) -> str | None:
-    """Tell the sidecars of an audio apart, and from none: two files may have the same size and time."""
+    """Return what tells the sidecars of one audio apart; None for no sidecar."""
+    # The name counts, too: two files may have the same size and time.
     if sidecar is None:
         return None
     name = sidecar.rpartition("/")[2]
@@ -215,7 +216,7 @@ def proof_id_of(location: str) -> str | None:
 
 
 def relative_path_of(row: ManifestRow) -> str | None:
-    """Return a row's audio as seen from the catalog's root, or None if it lies outside; without audio, its line."""
+    """Return a row's audio as seen from the catalog's root; None if it lies outside. Without audio, return its line."""
     if not row.audio:
         return row.where or None
     name = row.named_audio
@@ -233,7 +234,7 @@ def modified_of(row: ManifestRow) -> float | None:
 
 
 def item_id_of(row: ManifestRow, catalog_name: str) -> str:
-    """Return an item the same name in every run and on every machine.
+    """Return the ID of an item, the same in every run and on every machine.
 
     It is the manifest's own id, or 32 hex digits made of the catalog's name and the audio's location relative to it.
     """
@@ -245,7 +246,7 @@ def item_id_of(row: ManifestRow, catalog_name: str) -> str:
 
 
 def id_without_audio(catalog_name: str, number: int) -> str:
-    """Return the item ID of a row that names neither audio nor an id: such rows are told apart by their number."""
+    """Return the item ID of a row that names neither audio nor an id. Only their numbers tell such rows apart."""
     return _hashed_id(raw_bytes(catalog_name), b"row", str(number).encode())
 
 

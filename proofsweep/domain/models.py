@@ -88,7 +88,7 @@ def list_of_objects(value: object) -> list[dict[str, object]]:
 def json_of(body: bytes) -> object:
     """Parse a body as standard JSON; None if it is not.
 
-    NaN, bytes that are not UTF-8, a number or a depth out of bounds, and a repeated member name are not.
+    It is not if it has NaN, bytes that are not UTF-8, a number or a depth out of bounds, or a repeated member name.
     """
     try:
         text = body.decode("utf-8-sig")
@@ -183,7 +183,7 @@ class PartnerKeysResponse(Resource):
 class RotatedKeyResponse(Resource):
     """POST /partner/keys/rotate: the new secret. Only this answer and its replay show it.
 
-    Nothing else is required: without it, a secret that cannot be had again would be thrown away.
+    Nothing else is required: an answer that lacks something else must not lose a secret that comes only once.
     """
 
     api_key: SecretStr
@@ -228,7 +228,7 @@ class ListProofsResponse(Resource):
 
 
 class GetProofResponse(Resource):
-    """GET /proofs/{proofId}. The client fills the sealed `sidecar` (base64) in, by its setting; it is never printed."""
+    """GET /proofs/{proofId}. The client fills in the sealed `sidecar` (base64), by its setting. It is never printed."""
 
     song: ShortText = None
     classification: ShortText = None

@@ -67,14 +67,15 @@ class Plan:
 
     @property
     def lists_a_part(self) -> bool:
-        """Whether what it lists is a part of its catalog by its kind, as the views say `is_partial`."""
+        """Whether the run lists only a part of its catalog, by its kind. The views call this `is_partial`."""
         return self.catalog_kind == INGEST
 
     @property
     def has_chosen_rows(self) -> bool:
         """Whether the run stands for a part of its catalog: by its kind, or by a condition.
 
-        A run of a condition has listed the whole catalog, so that `coverage` may count by it; others have not.
+        A run with a condition has listed the whole catalog, so `coverage` may count by it. Runs of a kind that is a part
+        have not.
         """
         return self.lists_a_part or self.unmet > 0
 
@@ -163,7 +164,7 @@ def instant_of(until: str, now: datetime, zone: tzinfo | None = None) -> datetim
     """Read when a window closes: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, an ISO instant, or a span like `7h`.
 
     Without a zone, `zone` applies, and without that the machine's own. A time without a date is the next moment at
-    which a clock in its zone shows it; one whose date is past is given as it is. UsageError if it cannot be read.
+    which a clock in its zone shows it. A time whose date is past is returned as it is. UsageError if it cannot be read.
     """
     if until.strip() and _DURATION.fullmatch(until.strip()):
         return _after(now, until)

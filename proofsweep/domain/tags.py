@@ -72,7 +72,7 @@ def spellings_by_key(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def known_tag(name: str, known: Iterable[str]) -> str:
-    """Return the known spelling of a tag; UsageError, which names the tags that there are, if no row has it."""
+    """Return the known spelling of a tag. If no row has the tag, UsageError names the tags that there are."""
     names = [spellings[0] for spellings in spellings_by_key(known).values()]
     tag = tag_named(name, names)
     if tag is not None:
@@ -85,7 +85,7 @@ def known_tag(name: str, known: Iterable[str]) -> str:
 
 
 def columns_of(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the manifest's name of the column of each role; ValueError if one is no role, or has no column."""
+    """Return the name of the column of each role; ValueError if one is no role, or has no column."""
     columns = {role: name.strip() for role, name in given.items()}
     has_unknown_role = not {*columns} <= {*ROLES}
     has_no_audio = columns.get(ROLES[0]) == NO_COLUMN

@@ -41,7 +41,7 @@ _MARKS = {
 
 
 def marked_codec(start: bytes) -> str | None:
-    """Return the codec that a byte order mark says, or NULs where UTF-16 has them; None without either."""
+    """Return the codec that a byte order mark shows, or the NULs of UTF-16; None without either."""
     for mark, codec in _MARKS.items():
         if start.startswith(mark):
             return codec
@@ -63,9 +63,9 @@ def printable(text: str) -> str:
 
 
 def printable_json(document: object, *, is_ascii: bool = False) -> str:
-    """Write one JSON object on one line; its reader gets every character back, and null for what is no finite number.
+    """Write one JSON object on one line. Its reader gets every character back, and null for NaN and infinity.
 
-    With `is_ascii`, each letter that ASCII lacks is an escape: for a reader that is not known to take UTF-8.
+    With `is_ascii`, each letter outside ASCII is an escape, for a reader that may not take UTF-8.
     """
     try:
         text = json.dumps(document, ensure_ascii=is_ascii, default=_plain, allow_nan=False)
@@ -189,7 +189,7 @@ def defused(text: str) -> str:
 
 
 def percent_of(part: int, whole: int, decimals: int = 1) -> str:
-    """Write a share in percent, rounded; but 100 means all, and 0 none."""
+    """Write a share in percent, rounded. 100 means all, and 0 means none."""
     if part == 0:
         return f"{0:.{decimals}f}"
     if part == whole:

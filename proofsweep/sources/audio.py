@@ -85,7 +85,7 @@ class AudioFile:
         self.declared = None  # one pass is enough
 
     def head_digest(self) -> int:
-        """Return a checksum of the file's first 64 KiB: equal files have the same."""
+        """Return a checksum of the file's first 64 KiB. Equal files have equal ones."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
     def needs_sidecar(self) -> bool:

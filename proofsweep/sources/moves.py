@@ -25,7 +25,7 @@ class Moves:
     def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
 
-        Gives the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
+        Return the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
         somebody takes away at once was made. NameTaken if the target is another file; SourceError if neither source nor
         target is that file, or one of the two cannot be read or written.
         """
@@ -44,11 +44,7 @@ class Moves:
         return facts or self._facts_of(source, sha256)
 
     def remove(self, source: str, facts: FileFacts) -> bool:
-        """Remove a file with these facts; say whether it is gone. One that was replaced meanwhile stays.
-
-        Between a look at a name and its deletion, a producer may give the name to another file. So a file of this
-        machine is renamed first: what is then deleted is what was looked at.
-        """
+        """Remove a file with these facts. Return whether it is gone; one that was replaced meanwhile stays."""
         if is_bucket(source):
             return self._files.buckets.remove(source, facts)
         path = Path(source)
@@ -56,6 +52,8 @@ class Moves:
         with _wrapped_errors():
             if path.is_symlink():
                 raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            # Between a look at a name and its deletion, a producer may give the name to another file. So the file is
+            # renamed first: what is then deleted is what was looked at.
             aside.parent.mkdir(exist_ok=True)
             try:
                 path.rename(aside)
@@ -99,7 +97,7 @@ class Moves:
     def put_back(self, folder: str) -> dict[str, str]:
         """Restore the names of files that a killed process had renamed in a folder or below it.
 
-        Gives the hidden folders for which this was not possible, each with the reason in a sentence.
+        Return the hidden folders for which this was not possible, each with the reason in a sentence.
         """
         failed: dict[str, str] = {}
         if is_bucket(folder):  # an object is never renamed
@@ -142,18 +140,17 @@ class Moves:
                 Path(path).rmdir()
 
     def digest(self, location: str) -> str | None:
-        """Read a whole file; give its hex sha256, or None if there is none."""
+        """Read a whole file, and return its hex SHA-256; None if there is no file."""
         _, digest = self._read(location)
         return digest
 
     def held(self, target: str) -> str | None:
-        """Return the digest of what has a name at a target, or None if the name may be free.
-
-        Without the right to list, S3 says that a key is forbidden which is not there; to create it is refused if it is.
-        """
+        """Return the digest of the file that has a name, or None if the name may be free."""
         try:
             return self.digest(target)
         except SourceError as error:
+            # Without the right to list, S3 calls a key that is not there forbidden. Creating it is refused if it is
+            # there after all.
             if is_bucket(target) and error.reason == Reason.SOURCE_FORBIDDEN:
                 return None
             raise

@@ -56,7 +56,7 @@ def composed(name: str) -> str:
 
 
 def caseless(name: str) -> str:
-    """Return the same of names that differ in upper and lower case."""
+    """Return the same text for names that differ only in case or in their form of Unicode."""
     return composed(composed(name).casefold())
 
 
@@ -174,7 +174,7 @@ def why_awaited(name: str) -> Cause | None:
 
 
 def awaited_name(name: str) -> str:
-    """Return the name that a file has once it is whole, of one that is unfinished or not downloaded; else its own."""
+    """Return the name that an unfinished or not downloaded file has once it is whole; its own for any other file."""
     placeholder = _PLACEHOLDER.fullmatch(name)
     if placeholder is not None:
         return placeholder[1] or placeholder[2]

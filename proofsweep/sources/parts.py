@@ -26,8 +26,8 @@ _PARTITION = re.compile(r"[^=/]+=[^/]*")
 def parts_of(path: str, files: Files) -> list[str]:
     """Return the parts of the list that a folder or prefix is, sorted; none if it is no list.
 
-    All that lies in it must be parts of one format. That it is a list is said by its name (`list.csv`), by the names
-    of all parts, or by what jobs leave beside them. CatalogError if the job has not ended.
+    All that lies in it must be parts of one format. Its name (`list.csv`), the names of all parts, or what jobs leave
+    beside them must say that it is a list. CatalogError if the job has not ended.
     """
     path = path.rstrip("/")
     if posixpath.basename(path).startswith("."):

@@ -103,7 +103,7 @@ def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None
 
 
 def judge_stand_in(head: bytes, role: str = "audio") -> Ineligible | None:
-    """Return why a file that begins so is not sent: only a pointer of Git lies there; None of any other file."""
+    """Return why a pointer of Git is not sent, by the first bytes of a file; None for any other file."""
     command = fetched_by(head)
     if command is None:
         return None

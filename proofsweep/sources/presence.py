@@ -193,7 +193,7 @@ class Presence:
     _disks: dict[str, int] = field(default_factory=dict)  # of folders without links in their paths
 
     def note_read(self, location: str) -> None:
-        """Take note that a file was read."""
+        """Record that a file was read."""
         read = self._read.setdefault(self._top_of(location), deque(maxlen=_FILES_TRIED))
         read.append(location)
         folder = folder_of(location)
@@ -217,7 +217,7 @@ class Presence:
         return self.away_among([folder])[folder]
 
     def away_among(self, folders: Iterable[str]) -> dict[str, Away | None]:
-        """Say it of some folders; each of them is listed once, and each root is looked at once."""
+        """Say it of several folders. Each of them is listed once, and each root is looked at once."""
         by_folder: dict[str, Away | None] = {}
         by_top: dict[str, Away | None] = {}
         for folder in folders:

@@ -120,7 +120,7 @@ class ManifestFile:
 
     @cached_property
     def encoding(self) -> str | None:
-        """Return its codec: as was said, else as its bytes say; None if its format is no text."""
+        """Return its codec, by the settings or by its bytes; None if its format is no text."""
         if not self._is_text:
             return None
         if self._settings.encoding is not None:
@@ -158,7 +158,7 @@ class ManifestFile:
                 return
 
     def note_bytes(self, note: Note) -> None:
-        """Have its bytes noted, whatever they mean; CatalogError if it cannot be read, or changes."""
+        """Give its bytes to `note`, whatever they mean; CatalogError if it cannot be read, or changes."""
         with self._opened() as plain:
             _note_all(plain, note)
 
@@ -351,10 +351,11 @@ def _suffix_of(path: str) -> str:
 
 
 def encoding_of(file: BufferedIOBase) -> str:
-    """Read a file to its end, and return the codec of its text; it stands at its start then.
+    """Read a file to its end, and return the codec of its text. The file stands at its start then.
 
-    (1) A mark at the start, or NULs where UTF-16 has them, say it. (2) What is UTF-8 is UTF-8. (3) If no letter is, and
-    all bytes are of Windows-1252, it is that. (4) Else it is UTF-8, and other bytes stay as they are.
+    (1) A mark at the start, or NULs where UTF-16 has them, show it. (2) Text that is valid UTF-8 is UTF-8. (3) If no
+    letter outside ASCII is valid UTF-8, and all bytes are of Windows-1252, it is that. (4) Else it is UTF-8, and other
+    bytes stay as they are.
     """
     try:
         start = file.read(4)

@@ -19,7 +19,7 @@ _NEEDS_ESCAPES = frozenset('"$`\\!')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The options by which rows are chosen; without any, all rows are."""
+    """The options by which rows are chosen. Without any option, all rows are."""
 
     since_last: bool = False  # leave out files that are unchanged since their answer, whatever its age
     max_age: str | None = None  # leave out of these the files whose answer is younger: `30d`
@@ -45,7 +45,7 @@ class Selection:
 
     @property
     def conditions(self) -> str:
-        """Of the options, those that a row must meet, however old its answer is; empty without any."""
+        """The options that a row must meet, however old its answer is; empty without any."""
         return " ".join(_written(self._conditions))
 
     @property
@@ -76,7 +76,7 @@ class Selection:
         self.modified_since(_SOME_TIME)
 
     def answered_since(self, now: datetime) -> datetime | None:
-        """Return when the answers were given that leave out their rows; None if none does."""
+        """Return since when an answer leaves out its row; None if no answer does."""
         if self.max_age is not None:
             return now - duration_of(self.max_age)
         return ANY_AGE if self.since_last else None

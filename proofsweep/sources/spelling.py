@@ -37,7 +37,7 @@ _MOST_NAMES_SHOWN = 5
 
 
 def loose(path: str) -> str:
-    """Return the same of paths that may mean the same file, whatever wrote them."""
+    """Return the same text for paths that may mean the same file, whatever program wrote them."""
     if _UNUSUAL.search(path) is None:
         return path.lower().replace("/", _MARK)
     return _MARK.join(map(_loose_name, path.split("/")))
@@ -129,13 +129,13 @@ class FolderNames:
 
 
 class Likeness:
-    """Finds the name that is most like one that is not there, as long as that takes little time."""
+    """Finds the name that is most like a missing one, as long as that takes little time."""
 
     def __init__(self) -> None:
         self._left = _MOST_COMPARISONS
 
     def nearest(self, written: str, names: Sequence[tuple[str, str]]) -> str | None:
-        """Choose among names as `by_stem` gives them: equal endings make no likeness."""
+        """Return the most similar of some names, as `by_stem` gives them. Equal endings make no likeness."""
         written_stem = _stem(written)
         middle = bisect_left(names, (written_stem,))
         first = max(0, middle - _COMPARED_OF_FOLDER // 2)

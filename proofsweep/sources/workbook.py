@@ -53,7 +53,7 @@ _BROKEN = (
 
 @dataclass(slots=True)
 class SheetFacts:
-    """What of a sheet is not seen by a person who looks at it; complete after its last row."""
+    """What a person who looks at a sheet does not see; complete after its last row."""
 
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: list[tuple[int, int]] = field(default_factory=list)  # ranges, counted from 1
