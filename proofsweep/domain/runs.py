@@ -74,8 +74,7 @@ class Plan:
     def has_chosen_rows(self) -> bool:
         """Whether the run stands for a part of its catalog: by its kind, or by a condition.
 
-        A run with a condition has listed the whole catalog, so `coverage` may count by it. Runs of a kind that is a part
-        have not.
+        A run with a condition has listed the whole catalog, so `coverage` may count by it. The others have not.
         """
         return self.lists_a_part or self.unmet > 0
 
