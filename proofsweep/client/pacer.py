@@ -102,8 +102,8 @@ class Pacer:
             self._chance_test.refused_too(sent.at)
             return
         cycle = self._cycle_until(sent)
-        self._note_shut(cycle, pause_seconds)
-        self._note_chance(sent)
+        self._record_shut(cycle, pause_seconds)
+        self._record_chance(sent)
         self._since.append(cycle)
         # A long pause paces by itself: one call after it shows nothing.
         shows_rate = cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS
@@ -168,7 +168,7 @@ class Pacer:
         points = [(mark.at - began_at, mark.number) for mark in marks]
         return Cycle(points, begins_full=self._stopped_at == -math.inf)
 
-    def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
+    def _record_shut(self, cycle: Cycle, pause_seconds: float) -> None:
         # A lane through which nothing goes is neither narrow nor contended for. Its pace begins again slowly.
         is_long_pause = pause_seconds > _SHUT_SECONDS
         # After a long pause one call shows nothing either.
@@ -184,7 +184,7 @@ class Pacer:
             # While the pace grows, a 429 was to be expected: it is no short cycle.
             self._contention.refused(math.inf if self._doublings else cycle.calls)
 
-    def _note_chance(self, refused: Sent) -> None:
+    def _record_chance(self, refused: Sent) -> None:
         test, contention = self._chance_test, self._contention
         was_chance = contention.is_chance
         test.refused(refused.at)

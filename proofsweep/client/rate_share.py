@@ -122,10 +122,10 @@ class RateShare:
         if report.learned_rate in (None, self._known_rate):
             return whole, learned
         # This process learned its own part. It sees few calls, so a rate that all know counts as well.
-        found = report.learned_rate / self.part
+        rate = report.learned_rate / self.part
         if whole is not None and learned and self.part < 1.0:
-            found = whole * (found / whole) ** _FOUND_WEIGHT
-        return found, learned + 1
+            rate = whole * (rate / whole) ** _FOUND_WEIGHT
+        return rate, learned + 1
 
     def _news(self, weight: float, rate: float | None, learned: int, now: float) -> RateLease | None:
         before = self._own

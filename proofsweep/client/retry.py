@@ -96,10 +96,10 @@ def _after_outage(
     if failures >= retry.attempts:
         return GIVE_UP
     # One long wait among successes is that of its own call. Only what a probe of an outage is told holds for all calls.
-    told_seconds = exchange.headers.retry_after_seconds or 0.0
+    retry_after_seconds = exchange.headers.retry_after_seconds or 0.0
     is_of_lane = exchange.call.is_keyed and exchange.call not in _OWN_LANES
-    if is_of_outage and is_of_lane and told_seconds > retry.longest_wait_seconds:
-        return Step.PAUSE_ALL, told_seconds
+    if is_of_outage and is_of_lane and retry_after_seconds > retry.longest_wait_seconds:
+        return Step.PAUSE_ALL, retry_after_seconds
     return Step.RETRY, _wait(exchange, retry, failures, jitter)
 
 
@@ -114,9 +114,9 @@ def _after_slot(exchange: Exchange, retry: RetrySettings, failures: int, jitter:
 
 
 def _wait(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> float:
-    told_seconds = exchange.headers.retry_after_seconds or 0.0
-    most_told_seconds = min(told_seconds, retry.longest_wait_seconds)
-    return max(backoff(retry, failures, jitter), most_told_seconds)
+    retry_after_seconds = exchange.headers.retry_after_seconds or 0.0
+    asked_seconds = min(retry_after_seconds, retry.longest_wait_seconds)
+    return max(backoff(retry, failures, jitter), asked_seconds)
 
 
 def call_error(kind: type[ServiceError], exchange: Exchange) -> ServiceError:

@@ -118,9 +118,9 @@ def path_of_config(config: str | None) -> Path:
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    there_are = ", ".join(known)
+    profiles = ", ".join(known)
     raise ConfigError(
-        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {there_are}; "
+        f"There is no profile {name!r}{did_you_mean(name, known)}. There are {profiles}; "
         "for a file, give a path that ends in .toml."
     )
 

@@ -69,13 +69,13 @@ class JsonLines(logging.Formatter):
         event = facts.get("event")
         time = datetime.fromtimestamp(record.created, UTC)
         message = record.getMessage() if event is None else LogEvent(event).sentence
-        known = {
+        members = {
             "time": time.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": event,
             "message": message,
         }
-        return json.dumps(known | facts, default=str)
+        return json.dumps(members | facts, default=str)
 
 
 _logger = structlog.wrap_logger(

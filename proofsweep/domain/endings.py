@@ -46,7 +46,7 @@ class EndedBy(StrEnum):
     SUPERSEDED = Ending("superseded", "other runs of the catalog took its place", 0, "Completed")
 
 
-ENDINGS: Mapping[str, Ending] = MappingProxyType({each: each.ending for each in EndedBy})
+ENDINGS: Mapping[str, Ending] = MappingProxyType({word: word.ending for word in EndedBy})
 """Every ending by its word, as tables and receipts have it."""
 
 

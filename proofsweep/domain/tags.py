@@ -160,8 +160,8 @@ def encoding_named(name: str) -> str:
         codec = codecs.lookup(name.strip()).name
         "".encode(codec)  # refuses what is no encoding of text, such as base64
     except (LookupError, ValueError) as error:
-        known = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
-        raise ValueError(f"must be an encoding of text, like {known}") from error
+        examples = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
+        raise ValueError(f"must be an encoding of text, like {examples}") from error
     return codec.removesuffix("-sig")
 
 

@@ -75,12 +75,12 @@ class AudioFile:
             yield piece
         self.sha256 = sha256.hexdigest()
 
-    def _require_declared(self, found: str) -> None:
+    def _require_declared(self, digest_read: str) -> None:
         if self.declared is None:
             return
         algorithm, digest = self.declared
-        if found != digest:
-            words = f"The delivery declares the {algorithm.upper()} {digest}, and the file has {found}."
+        if digest_read != digest:
+            words = f"The delivery declares the {algorithm.upper()} {digest}, and the file has {digest_read}."
             raise SourceError(words, reason=Reason.DAMAGED_IN_DELIVERY)
         self.declared = None  # one pass is enough
 

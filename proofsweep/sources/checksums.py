@@ -125,11 +125,11 @@ class Checksums:
 
         Nobody's list speaks of files outside of its own folder.
         """
-        known = frozenset(names if lists else ())
+        files = frozenset(names if lists else ())
         for name in lists:
             location = posixpath.join(folder, name)
             stem, _ = posixpath.splitext(name)
-            checked = stem if stem in known else None
+            checked = stem if stem in files else None
             try:
                 self._read(location, self._source, folder, folder, checked)
                 self._ignored[Cause.CHECKSUM_LISTS] += 1
@@ -196,8 +196,8 @@ class Checksums:
                 named = _form_of(self._base.named(location))
                 if named not in told:
                     told.add(named)
-                    shown = one_line(self._base.named(read.location))
-                    yield UnmetLine(location, f"{shown} names this file, and it is not there.{match.words}")
+                    name = one_line(self._base.named(read.location))
+                    yield UnmetLine(location, f"{name} names this file, and it is not there.{match.words}")
 
     def _has_files(self, folder: str) -> bool:
         names = self._names(folder)
@@ -365,11 +365,11 @@ def line_of(line: str, usual: str | None) -> ChecksumLine | None:
 
     Then the algorithm is not known, the digest is none of its algorithm, or it is no line of a list at all.
     """
-    found = _plain_line_of(line.removeprefix("\\"), usual)
-    if found is None or not line.startswith("\\"):
-        return found
-    path = _ESCAPED.sub(lambda letter: _ESCAPED_LETTERS[letter[1]], found.path)
-    return found._replace(path=path, is_escaped=True)
+    read = _plain_line_of(line.removeprefix("\\"), usual)
+    if read is None or not line.startswith("\\"):
+        return read
+    path = _ESCAPED.sub(lambda letter: _ESCAPED_LETTERS[letter[1]], read.path)
+    return read._replace(path=path, is_escaped=True)
 
 
 def _plain_line_of(line: str, usual: str | None) -> ChecksumLine | None:

@@ -247,7 +247,7 @@ class Sidecars:
     def __init__(
         self,
         names: SidecarNames,
-        found: Iterable[str],
+        sidecars: Iterable[str],
         audio: Iterable[str],
         needs_one: Callable[[str], bool] = lambda _name: True,
     ) -> None:
@@ -257,7 +257,7 @@ class Sidecars:
         """
         self.of_audio: dict[str, str] = {}
         self.contested: dict[str, str] = {}  # the sidecar that several audio files claim, for each of them
-        self._sidecars = set(found)
+        self._sidecars = set(sidecars)
         self._free = set(self._sidecars)
         # Of two that differ in case alone, the first in order counts for both.
         self._by_caseless = {caseless(name): name for name in sorted(self._sidecars, reverse=True)}

@@ -121,9 +121,9 @@ class AwaitedFiles:
     def names(self) -> Iterable[str]:
         return self._causes
 
-    def audio_not_downloaded(self, there: Iterable[str]) -> Mapping[str, str]:
-        """Return the names of audio that is not `there`, each with the placeholder that lies there for it."""
-        names = {*there}
+    def audio_not_downloaded(self, files: Iterable[str]) -> Mapping[str, str]:
+        """Return the names of audio that is not among the folder's files, each with the placeholder for it."""
+        names = {*files}
         not_downloaded = dict[str, str]()
         for placeholder in self._placeholders:
             name = awaited_name(placeholder)

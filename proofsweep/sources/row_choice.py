@@ -63,7 +63,7 @@ class RowChoice:
             return
         # DuckDB compares letter by letter. So a value of a row is given to it as the condition spells it, if both are
         # one name; that holds for =, <>, IN and functions alike, and nothing of the condition has to be understood.
-        self._condition = _NAME_OR_TEXT.sub(self._note_value, where)
+        self._condition = _NAME_OR_TEXT.sub(self._record_value, where)
         tags = spellings_by_key(tag_names())
         for name, column in _facts_of(catalog_name).items():
             if name not in tags:
@@ -96,7 +96,7 @@ class RowChoice:
                     yield row, index in chosen and self._is_new(row)
         self._say_spellings()
 
-    def _note_value(self, token: re.Match[str]) -> str:
+    def _record_value(self, token: re.Match[str]) -> str:
         # A quoted name is no value. Of a value that the condition spells in two ways, the first spelling counts.
         if token[1] is not None:
             return token[0]

@@ -191,12 +191,14 @@ def _chosen(reader: ExcelReader, sheet: str | None, facts: SheetFacts) -> str:
     sheets = _sheets_of(reader)
     if sheet is not None:
         wanted = sheet.strip().lower()
-        targets = [each.target for each in sheets if each.name.strip().lower() == wanted]
+        targets = [entry.target for entry in sheets if entry.name.strip().lower() == wanted]
         if not targets:
-            names = ", ".join(each.name for each in sheets)
+            names = ", ".join(entry.name for entry in sheets)
             raise ValueError(f"it has no sheet {sheet!r}; there are: {names}")
     else:
-        targets = [each.target for each in sheets if each.is_visible] or [each.target for each in sheets]
+        targets = [entry.target for entry in sheets if entry.is_visible]
+        # A workbook whose sheets are all hidden still has a first one.
+        targets = targets or [entry.target for entry in sheets]
         if not targets:
             raise ValueError("it has no sheet with cells")
     for other in sheets:
