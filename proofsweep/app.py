@@ -268,7 +268,7 @@ class App:
         from proofsweep.verify.history import learned_rate, newest_measurement
         from proofsweep.verify.service import workers_that_fit
 
-        # Without a key, the rate that it is known to get is not known.
+        # Without a key, nobody knows the rate that the service gave it before.
         rate = None
         with suppress(ConfigError, ResultsError):
             key = self.service.key_fingerprint

@@ -96,7 +96,7 @@ def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float) -> tup
         mean = sum(map(mul, log_rates, weights)) / sum(weights)
         squares = [(log_rate - mean) ** 2 for log_rate in log_rates]
         disagreement = sum(map(mul, weights, squares))
-        # Cycles of one kind agree at any size, and this alone decides then.
+        # Cycles of one kind agree at any size. Then the likely size alone decides.
         unlikeliness = math.log(burst / max(1.0, likely_burst)) ** 2
         candidates.append((disagreement + unlikeliness / 2, math.exp(mean), burst))
     _, rate, burst = min(candidates)

@@ -51,7 +51,7 @@ class ServiceClock:
         low = date.timestamp() - received_at
         high = latest_date.timestamp() - sent_at
         with self._lock:
-            # Bounds that contradict each other so much are of before a sleep: only the new ones hold.
+            # Bounds that contradict each other so much come from before a sleep: only the new ones hold.
             if low - self._high > _ASTRAY_SECONDS or self._low - high > _ASTRAY_SECONDS:
                 self._low, self._high = low, high
             else:

@@ -12,7 +12,7 @@ OF_ALERTS = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # what the library below a
 def require_certificates(variables: tuple[str, ...] = OF_CALLS) -> None:
     """Raise ConfigError, with the variable and its path, if a TLS client of this process could not be made."""
     for variable in variables:
-        # With a file, no client looks into the folder.
+        # A client that has SSL_CERT_FILE does not look into the folder of SSL_CERT_DIR.
         is_read = variable != "SSL_CERT_DIR" or not os.environ.get("SSL_CERT_FILE")
         path = os.environ.get(variable)
         if is_read and path:

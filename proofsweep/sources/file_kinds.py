@@ -69,7 +69,7 @@ def words_for(file: IO[bytes] | BufferedIOBase, own: str = "") -> str | None:
             words = _words_for_start(start)
     finally:
         file.seek(0)
-    # Words that ask for the ending that it has.
+    # Its name has the ending that the words ask for.
     if own and words is not None and words.endswith(f"end in {own}"):
         return None
     return words

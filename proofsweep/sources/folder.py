@@ -92,7 +92,6 @@ class FolderScan(Catalog):
                 self.checksum_lists = self._checksums.versions
         except SourceError as error:
             raise refusal(self._path, f"cannot be listed. {error.message}") from error
-        # Rows of folders that are away do not make a catalog: an empty one stays an error.
         if not is_empty:
             yield from self._rows_away()
             self._refuse_if_gone()

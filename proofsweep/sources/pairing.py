@@ -87,7 +87,7 @@ def _why_no_audio_inside(path: str, source: Files) -> Cause | None:
 
 
 def _is_video(path: str, source: Files) -> bool:
-    # Of what cannot be read, nobody knows it, and its row says why.
+    # Nobody knows it of a file that cannot be read. The file's row says why.
     try:
         with open_audio(path, source) as audio:
             return audio.is_video()
