@@ -38,10 +38,10 @@ class Columns:
 
     @classmethod
     def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
-        """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
+        """Read a header. `audio` goes before `path`, and `path` before `proof_id`.
 
-        So is a column that was chosen as the id. A list of proofs has our own names, `id` among them, whatever is said
-        of other manifests.
+        Every column without a role is a tag, and so is a column that was chosen as the id. A list of proofs has our own
+        names, `id` among them, whatever the settings say of other manifests.
         """
         plain = [name.strip().lower() for name in header]
         of_files = {"audio", "path", settings.columns.get("audio", "").lower()}
