@@ -308,17 +308,12 @@ def folders_below(
 
     def row(key: str, facts: FileFacts) -> tuple[object, ...]:
         path = key.removeprefix(prefix).lstrip("/")
-        *folders, name = path.split("/")
-        why = None
-        for at, folder in enumerate(folders):
-            why = why_folder("/".join(folders[: at + 1]))
-            if why is not None:
-                folders, name = folders[:at], folder
-                break
-        else:
-            why = rule.why(path, is_folder=False)
-        above = "".join(f"{_STEP}{folder}" for folder in folders)
-        return above, name, why, facts.size_bytes, facts.version, facts.modified
+        parts = path.split("/")
+        for end in range(1, len(parts)):
+            cause = why_folder("/".join(parts[:end]))
+            if cause is not None:
+                return _row_of(parts[:end], cause, facts)
+        return _row_of(parts, rule.why(path, is_folder=False), facts)
 
     # A bucket may have more objects than fit into memory, so SQLite sorts them in an unnamed file. It is deleted when
     # it is closed.
@@ -337,6 +332,12 @@ def folders_below(
             folder = location + path.replace(_STEP, "/")
             whole = without_marked([*files], left_out)
             yield Folder(location=folder, files=whole, left_out=left_out, known=files)
+
+
+def _row_of(parts: list[str], cause: Cause | None, facts: FileFacts) -> tuple[object, ...]:
+    *folders, name = parts
+    above = "".join(f"{_STEP}{folder}" for folder in folders)
+    return above, name, cause, facts.size_bytes, facts.version, facts.modified
 
 
 def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:

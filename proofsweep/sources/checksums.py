@@ -178,7 +178,7 @@ class Checksums:
 
     def unmet(self) -> Iterator[UnmetLine]:
         """Yield each file that a list names and that is not there, once; call it after the last row."""
-        told: set[bytes] = set()
+        yielded: set[bytes] = set()
         for read in self._lists:
             is_of_here = read.is_of_bag or any(self._met[read.first_line : read.end])
             for number in range(read.first_line, read.end):
@@ -194,8 +194,8 @@ class Checksums:
                     self._ignored[Cause.UNUSED_CHECKSUMS] += 1
                     continue
                 named = _form_of(self._base.named(location))
-                if named not in told:
-                    told.add(named)
+                if named not in yielded:
+                    yielded.add(named)
                     name = one_line(self._base.named(read.location))
                     yield UnmetLine(location, f"{name} names this file, and it is not there.{match.words}")
 
