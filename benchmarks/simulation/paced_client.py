@@ -8,8 +8,8 @@ from random import Random
 
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.simulated_partner import SimulatedPartner
-from proofsweep.client.call_queue import CallQueue, Priority, Ticket
-from proofsweep.client.pacer import Pacer
+from proofsweep.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.pacing.pacer import Pacer
 
 _names: Iterator[Hashable] = count()
 

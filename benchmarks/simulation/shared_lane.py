@@ -11,9 +11,9 @@ from benchmarks.simulation.network import SlowProfile, Stalls
 from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner
 from benchmarks.simulation.trial import Figures
-from proofsweep.client.call_queue import CallQueue
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import (
+from proofsweep.pacing.call_queue import CallQueue
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.rate_share import (
     LOOK_SECONDS,
     READ_SECONDS,
     RateLease,

@@ -13,8 +13,8 @@ from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.simulated_partner import SimulatedPartner, Traffic
 from benchmarks.simulation.uplink import Uplink
-from proofsweep.client.call_queue import MOST_UPLOADS, CallQueue
-from proofsweep.client.pacer import Pacer
+from proofsweep.pacing.call_queue import MOST_UPLOADS, CallQueue
+from proofsweep.pacing.pacer import Pacer
 
 # A client is back when it uses the lane over this time.
 _BACK_WITHIN_SECONDS = 5

@@ -2,5 +2,5 @@
 
 Read `client` (a method for each endpoint, and the form of a slot), `session` (the calls of one item), `transport` (one
 HTTP exchange, over httpx), `reply` (what it asks for, and what came of it) and `retry` (what follows a failure).
-`scheduler` decides when a call may go, by `call_queue` and `pacer`.
+The room `pacing` decides when a call may go.
 """

@@ -10,11 +10,9 @@ from typing import NoReturn
 
 from pydantic import SecretStr
 
-from proofsweep.client.call_queue import Ticket
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.reply import Reply, Request
 from proofsweep.client.retry import Step, call_error, decide
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.transport import Transport
 from proofsweep.config.sections import RetrySettings, ServiceSettings
 from proofsweep.config.threads import Lock, StopSwitch
@@ -22,6 +20,8 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, CallNotMade, RunMustStop, SlotRefused, SlotSpent, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.text import reset_clause
+from proofsweep.pacing.call_queue import Ticket
+from proofsweep.pacing.scheduler import Dispatcher
 
 _LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
 _ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds

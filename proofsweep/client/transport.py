@@ -13,13 +13,13 @@ import httpcore
 import httpx
 from pydantic import SecretStr
 
-from proofsweep.client.call_queue import MOST_UPLOADS
 from proofsweep.client.reply import Reply, Request, Sending
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.config.threads import Event, Lock, Timer, local, monotonic
 from proofsweep.domain.errors import SourceError
+from proofsweep.pacing.call_queue import MOST_UPLOADS
 
 BROKEN_EXCHANGE = (httpx.TransportError, httpx.InvalidURL, UnicodeError)  # the last one: for impossible host names
 FIRST_CONTACT_SECONDS = 30.0  # how long a service is tried that was never reached

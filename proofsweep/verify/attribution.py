@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
 from proofsweep.config.threads import Lock, StopSwitch
@@ -17,6 +16,7 @@ from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
 from proofsweep.domain.reasons import Reason
+from proofsweep.pacing.scheduler import Dispatcher
 from proofsweep.sources.presence import Away, folder_of, places_of
 from proofsweep.verify.fault import (
     ALIKE,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from proofsweep.client.scheduler import LaneStatus
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
@@ -19,6 +18,7 @@ from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import counted
+from proofsweep.pacing.scheduler import LaneStatus
 from proofsweep.store.heartbeat import HEARTBEAT_SECONDS, LegProgress
 from proofsweep.store.journal import FLUSH_SECONDS, CompletedRows, Journal
 from proofsweep.store.known_rows import PastAnswers

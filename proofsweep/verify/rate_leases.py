@@ -7,7 +7,10 @@ from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
-from proofsweep.client.rate_share import (
+from proofsweep.config.threads import Event, Thread, monotonic
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.pacing.rate_share import (
     LOOK_SECONDS,
     READ_SECONDS,
     RateLease,
@@ -16,9 +19,6 @@ from proofsweep.client.rate_share import (
     ToldPause,
     Weight,
 )
-from proofsweep.config.threads import Event, Thread, monotonic
-from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes
 from proofsweep.verify.service import Service

@@ -17,12 +17,9 @@ from urllib.parse import urlsplit
 
 from proofsweep import __version__
 from proofsweep.client import transport
-from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
-from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.config.logs import LogEvent, log
@@ -36,6 +33,9 @@ from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
 from proofsweep.domain.models import HealthResponse
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import reset_clause
+from proofsweep.pacing.call_queue import CallQueue
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.scheduler import Dispatcher
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document

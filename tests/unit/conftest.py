@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client import circuit_breaker
 from proofsweep.client.client import Partner
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.proxies import Proxies
@@ -15,6 +14,7 @@ from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSetti
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.pacing import circuit_breaker
 from proofsweep.sources.files import Files
 from proofsweep.store.layout import items_name
 from proofsweep.store.legs import HeldLeg, Legs

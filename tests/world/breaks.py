@@ -449,7 +449,7 @@ BREAKS: Sequence[Break] = (
     ),
     Break(
         name="the circuit stays open",
-        module="proofsweep.client.circuit_breaker",
+        module="proofsweep.pacing.circuit_breaker",
         old=("        self.is_open = self.is_outage = False\n        self._failing.clear()"),
         new="        self._failing.clear()",
         level="network",
@@ -467,7 +467,7 @@ BREAKS: Sequence[Break] = (
     ),
     Break(
         name="a pause is forgotten",
-        module="proofsweep.client.pacer",
+        module="proofsweep.pacing.pacer",
         old="        self.opens_at = max(self.opens_at, now + pause_seconds)",
         new="        self.opens_at = now",
         level="network",

@@ -23,7 +23,6 @@ import pytest
 from proofsweep.alerts.rules import ALERTED_STATES
 from proofsweep.app import App
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
 from proofsweep.config.sections import IngestSettings
@@ -33,6 +32,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import AnyRun, Bounds, Operation, Plan
 from proofsweep.ingest import moves, rules, state
 from proofsweep.operations import recover
+from proofsweep.pacing import rate_share
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
@@ -57,7 +57,7 @@ Row = dict[str, object]
 STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
-    "most_pause_seconds": "client.rate_share._MOST_PAUSE_SECONDS",
+    "most_pause_seconds": "pacing.rate_share._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "first_contact_seconds": "client.transport.FIRST_CONTACT_SECONDS",
     "beside_seconds": "verify.fault._BESIDE_SECONDS",

@@ -17,11 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.transport import Transport
 from proofsweep.config.proxies import Proxies
@@ -29,6 +26,9 @@ from proofsweep.config.sections import RetrySettings, ServiceSettings, TimeoutSe
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.models import UploadResponse
+from proofsweep.pacing.call_queue import CallQueue
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.scheduler import Dispatcher
 
 NewClient = Callable[..., "Client"]
 Write = Callable[..., bytes]

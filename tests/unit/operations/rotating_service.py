@@ -9,16 +9,16 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
-from proofsweep.client.pacer import Pacer
 from proofsweep.client.reply import Reply, Request
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.rotate import Rotated, rotate_key
+from proofsweep.pacing.call_queue import CallQueue
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.scheduler import Dispatcher
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 

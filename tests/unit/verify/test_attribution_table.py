@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResourceShortage, ResultsError, RunMustStop
@@ -19,6 +16,9 @@ from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, about
+from proofsweep.pacing.call_queue import CallQueue
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.scheduler import Dispatcher
 from proofsweep.sources.files import Files
 from proofsweep.sources.presence import Away
 from proofsweep.verify import fault

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import Plan
+from proofsweep.pacing.scheduler import Dispatcher, LaneStatus
 from proofsweep.store import layout
 from proofsweep.store.heartbeat import LegProgress, together
 from proofsweep.store.journal import CompletedRows

@@ -11,13 +11,13 @@ from functools import partial
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, Ticket
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import Share
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.pacing.call_queue import CallQueue, Ticket
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.rate_share import Share
+from proofsweep.pacing.scheduler import Dispatcher
 
 from ..left_behind import exchange
 

@@ -13,7 +13,7 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 import math
 from collections import deque
 
-from proofsweep.client.lane_model import ChanceTest, Contention, Cycle, Sent, agreeing, fit, joined
+from proofsweep.pacing.lane_model import ChanceTest, Contention, Cycle, Sent, agreeing, fit, joined
 
 # Measured together: python -m benchmarks.lanes
 FIRST_RATE = 6.0  # where a search begins, in calls per second

@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from proofsweep.client.call_queue import CallQueue, Priority, Ticket
-from proofsweep.client.circuit_breaker import CircuitBreaker
-from proofsweep.client.rate_share import RateReport, Share
 from proofsweep.config.threads import Condition, Event, Lock, StopSwitch, monotonic
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.pacing.call_queue import CallQueue, Priority, Ticket
+from proofsweep.pacing.circuit_breaker import CircuitBreaker
+from proofsweep.pacing.rate_share import RateReport, Share
 
 # How late the first call sees the end of the leg, and any call at the latest: the first wakes the others before that.
 _STOP_CHECK_SECONDS = 0.5

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proofsweep.client.circuit_breaker import FAILING_SECONDS, FAILURES_IN_A_ROW, CircuitBreaker
 from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.pacing.circuit_breaker import FAILING_SECONDS, FAILURES_IN_A_ROW, CircuitBreaker
 
 from .. import left_behind
 

@@ -5,9 +5,9 @@ from collections import deque
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, ConcurrencyLimit, Priority, Ticket
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import Share
+from proofsweep.pacing.call_queue import CallQueue, ConcurrencyLimit, Priority, Ticket
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.rate_share import Share
 
 
 def fast_queue(

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from proofsweep.client.lane_model import Sent
-from proofsweep.client.pacer import FIRST_RATE, Pacer
+from proofsweep.pacing.lane_model import Sent
+from proofsweep.pacing.pacer import FIRST_RATE, Pacer
 
 
 @dataclass(slots=True)

@@ -11,9 +11,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from proofsweep.client.lane_model import Sent
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import RateReport, Share
+from proofsweep.pacing.lane_model import Sent
+from proofsweep.pacing.pacer import Pacer
+from proofsweep.pacing.rate_share import RateReport, Share
 
 # Measured together: python -m benchmarks.lanes
 _SPARE_SLOTS = 8  # slots beyond what the rate needs

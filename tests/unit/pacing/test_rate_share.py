@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.simulation.shared_lane import NEW_FILES, SHARED, SharedLane, play_shared
-from proofsweep.client.rate_share import (
+from proofsweep.pacing.rate_share import (
     GONE_SECONDS,
     RateLease,
     RateReport,
