@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 # A bucket's client needs up to thirty seconds until it reports that nothing answers.
 ANSWER_SECONDS = 40.0
-_SECONDS_WHILE_ONE_HANGS = 5.0  # for another call: the store was waited for already
+_SECONDS_WHILE_ONE_HANGS = 5.0  # for another call
 _SLOWEST_BYTES = 256 * 1024  # a second, of what is written
 
 
@@ -41,9 +41,11 @@ class BoundedCalls:
         if not self._idle.acquire(blocking=False):
             Thread(target=self._work, name="store", daemon=True).start()
         self._waiting.release()
+        # A store that hangs was waited for already: other callers hear of it sooner.
         seconds = _SECONDS_WHILE_ONE_HANGS if self._hanging else ANSWER_SECONDS
+        seconds += content_bytes / _SLOWEST_BYTES
         try:
-            return future.result(seconds + content_bytes / _SLOWEST_BYTES)
+            return future.result(seconds)
         except TimeoutError:
             if future.done():  # just now, or the call itself has raised it
                 return future.result()
@@ -73,7 +75,7 @@ def bounded(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Conca
     @wraps(method)
     def call(store: Any, /, *given: Given.args, **named: Given.kwargs) -> Result:  # noqa: ANN401 - of either kind
         calls: BoundedCalls = store.calls
-        size = sum(len(each) for each in given if isinstance(each, bytes))
+        size = sum(len(content) for content in given if isinstance(content, bytes))
         return calls.run(lambda: method(store, *given, **named), size)
 
     return call

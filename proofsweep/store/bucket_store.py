@@ -83,14 +83,13 @@ class BucketStore:
                 raise NameTaken(f"{name} exists already.")
             if failure is not None:
                 self._fail("written", failure)
-        raise ResultsError(
-            f"The {self.called} {self.url} cannot be written (other processes write {name} at the same time)."
-        )
+        rivals = f"other processes write {name} at the same time"
+        raise ResultsError(f"The {self.called} {self.url} cannot be written ({rivals}).")
 
     @bounded
     def replace(self, name: str, content: bytes) -> None:
-        """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""
         self._require_begun()
+        # A page says what it is, since a browser goes by that.
         attributes = {"Content-Type": "text/html; charset=utf-8"} if name.endswith(".html") else None
         with self._wrapped_errors("written"):
             bucket, key = self._bucket, self._key(name)
@@ -104,13 +103,15 @@ class BucketStore:
     def read(self, name: str) -> bytes | None:
         self._look()
         with self._wrapped_errors("read", may_miss=True):
-            return bytes(obstore.get(self._bucket, self._key(name)).bytes())
+            answer = obstore.get(self._bucket, self._key(name))
+            return bytes(answer.bytes())
         return None
 
     @bounded
     def read_range(self, name: str, start: int, end: int) -> bytes:
         with self._wrapped_errors("read"):
-            return bytes(obstore.get_range(self._bucket, self._key(name), start=start, end=end))
+            content = obstore.get_range(self._bucket, self._key(name), start=start, end=end)
+            return bytes(content)
 
     def names(self, folder: str) -> list[str]:
         return sorted(self.sizes(folder))
@@ -118,21 +119,32 @@ class BucketStore:
     @bounded
     def sizes(self, folder: str) -> dict[str, int]:
         self._look()
-        found = {self._name(meta["path"]): meta["size"] for meta in self._listed(folder)["objects"]}
-        return {path: size for path, size in found.items() if _is_open(path) and path.startswith(f"{folder}/")}
+        sizes: dict[str, int] = {}
+        for meta in self._listed(folder)["objects"]:
+            name = self._name(meta["path"])
+            if _is_open(name) and name.startswith(f"{folder}/"):
+                sizes[name] = meta["size"]
+        return sizes
 
     @bounded
     def folders(self, folder: str, after: str = "") -> list[str]:
         self._look()
         if after:
-            # The listing begins behind all that lies in the folder `after`: `0` is the character that follows `/`.
-            below = self._key(folder) + "/"
-            with self._wrapped_errors("listed"):
-                pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
-                found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
-            return sorted(name for name in found if name > after and not name.startswith("."))
+            return self._folders_after(folder, after)
         paths = [self._name(prefix.rstrip("/")) for prefix in self._listed(folder)["common_prefixes"]]
         return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
+
+    def _folders_after(self, folder: str, after: str) -> list[str]:
+        below = self._key(folder) + "/"
+        folders = set[str]()
+        with self._wrapped_errors("listed"):
+            # The listing begins behind all that lies in the folder `after`: `0` is the character that follows `/`.
+            for page in obstore.list(self._bucket, below, offset=f"{below}{after}0"):
+                for meta in page:
+                    name, _, _ = meta["path"].removeprefix(below).partition("/")
+                    if name > after and not name.startswith("."):
+                        folders.add(name)
+        return sorted(folders)
 
     @bounded
     def delete(self, name: str) -> None:
@@ -141,8 +153,8 @@ class BucketStore:
 
     @bounded
     def is_empty(self) -> bool:
-        found = self._listed("")
-        return not found["objects"] and not found["common_prefixes"]
+        listed = self._listed("")
+        return not listed["objects"] and not listed["common_prefixes"]
 
     def unfinished_writes(self) -> dict[str, int]:
         return {}  # an object is put in one request

@@ -23,11 +23,13 @@ class Erasures:
     def __init__(self, results: Results, environment: str) -> None:
         """Read the table, and the journals of erasures that have not ended: one may be at work, or killed."""
         self._told_at: dict[str, datetime] = {}
-        is_known = (pc.field("environment") == environment) & pc.field("reason").is_null()
+        is_told = pc.field("environment") == environment
+        is_told &= pc.field("reason").is_null()
         for rows in _rows(results):
-            for erasure in rows.filter(is_known).to_pylist():
-                proof_id, at = str(erasure["proof_id"]), erasure["answered_at"]
-                self._told_at[proof_id] = max(at, self._told_at.get(proof_id, at))
+            for erasure in rows.filter(is_told).to_pylist():
+                proof_id = str(erasure["proof_id"])
+                answered_at = erasure["answered_at"]
+                self._told_at[proof_id] = max(answered_at, self._told_at.get(proof_id, answered_at))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -38,8 +40,10 @@ class Erasures:
         """Leave out the answers that are older than the erasure of their proof."""
         if not self._told_at:
             return answers
-        times = zip(answers["proof_id"].to_pylist(), answers["answered_at"].to_pylist(), strict=True)
-        return answers.filter(pa.array([self._is_newer(proof_id, at) for proof_id, at in times], pa.bool_()))
+        proof_ids = answers["proof_id"].to_pylist()
+        times = answers["answered_at"].to_pylist()
+        are_newer = list(map(self._is_newer, proof_ids, times))
+        return answers.filter(pa.array(are_newer, pa.bool_()))
 
     def _is_newer(self, proof_id: object, answered_at: datetime | None) -> bool:
         erased_at = self._told_at.get(str(proof_id))
@@ -47,9 +51,12 @@ class Erasures:
 
 
 def _rows(results: Results) -> Iterator[pa.Table]:
-    """Yield the journals first: their rows are in a part before they are gone from there."""
+    # The journals first: their rows are in a part before they are gone from there.
     for operation_id, record in results.log.runs().operations.items():
-        for leg in record.open if record.plan.kind == OperationKind.ERASURE else ():
-            for _, rows in read_journal(results.store, layout.journal_folder(operation_id, leg.leg), "erasures"):
+        if record.plan.kind != OperationKind.ERASURE:
+            continue
+        for leg in record.open:
+            folder = layout.journal_folder(operation_id, leg.leg)
+            for _, rows in read_journal(results.store, folder, "erasures"):
                 yield rows.select(_COLUMNS)
     yield from results.tables(results.all_parts("erasures"), _COLUMNS)

@@ -73,7 +73,8 @@ class FolderRoot:
             self._begin()
         with self.opened() as handle:
             yield handle
-        with self.opened():  # it went meanwhile: then nobody will see what was written
+        # If the store went meanwhile, nobody will see what was written.
+        with self.opened():
             pass
 
     def look(self) -> None:
@@ -91,7 +92,8 @@ class FolderRoot:
             self._above = _nearest(self.path)
         else:
             try:
-                self._place, self._marker = _place_of(handle), _read_marker(handle)
+                self._place = _place_of(handle)
+                self._marker = _read_marker(handle)
             finally:
                 os.close(handle)
         if self._marker is None and self.must_exist:
@@ -113,25 +115,30 @@ class FolderRoot:
             return
         with self._lock:
             marker = _read_marker(handle)
-            if self._above is not None:  # there was none, and another process has begun one since
+            if self._above is not None:
+                # There was none, and another process has begun one since, below the same folder.
                 folder, seen = self._above
                 if _place_of_path(folder) != seen:
                     raise self._away()
-                self._above, self._marker = None, marker
+                self._above = None
+                self._marker = marker
             elif marker is None or marker != self._marker:
+                # Whatever comes back is looked at again, even in the place that was known: devices are numbered anew.
                 if self._marker is not None:
-                    self._place = None  # whatever comes back is looked at, though devices are numbered anew
+                    self._place = None
                 raise self._away()
             self._place = place
 
     def _begin(self) -> None:
-        """Make the folder, but none above it, and its marker. Another process may do so at the same time."""
+        """Make the folder, but none above it, and its marker."""
+        own = new_marker()
         with self._lock:
             if self._above is not None:
                 self._make()
             with self.opened() as handle:
-                is_new = all(name.startswith(".") for name in os.listdir(handle))  # noqa: PTH208 - below a handle
-                own = new_marker()
+                names = os.listdir(handle)  # noqa: PTH208 - below a handle
+                is_new = all(name.startswith(".") for name in names)
+                # Another process may begin the store at the same time: the marker that stands there counts for both.
                 if _read_marker(handle) is None:
                     with suppress(FileExistsError):
                         write_whole(handle, Path(MARKER), own, link)

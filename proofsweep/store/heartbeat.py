@@ -32,9 +32,8 @@ class LegProgress:
     rate: float | None = None  # rows per second over the last minute; None before there is a second to compare
     calls: int = 0  # keyed calls of this leg
     seconds_left: float | None = None  # by that rate; None if it cannot be estimated
-    lane_rate: float | None = (
-        None  # calls per second that the service lets through, as this run or an earlier one learned
-    )
+    # Calls per second that the service lets through, as this run or an earlier one learned.
+    lane_rate: float | None = None
     quota_left: int | None = None  # calls left in the key's quota; None if the service did not say
     waiting: str = ""  # why rows come slowly, or not at all, in one sentence
 
@@ -56,16 +55,26 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
 
     What all of them wait for, the run waits for. Of a lane that they share, each knows the whole rate.
     """
-    waits = {leg.waiting for leg in legs}
+    counts = Counter[str]()
+    waits = set[str]()
+    calls = 0
+    for leg in legs:
+        counts += Counter(leg.counts)
+        waits.add(leg.waiting)
+        calls += leg.calls
+    rates = [leg.rate for leg in legs if leg.rate is not None]
+    lane_rates = (leg.lane_rate for leg in legs if leg.lane_rate is not None)
+    times_left = (leg.seconds_left for leg in legs if leg.seconds_left is not None)
+    quotas_left = (leg.quota_left for leg in legs if leg.quota_left is not None)
     return LegProgress(
         rows=rows,
         finished_before=finished_before,
-        counts=dict(sum((Counter(leg.counts) for leg in legs), Counter())),
-        rate=sum(rates) if (rates := [leg.rate for leg in legs if leg.rate is not None]) else None,
-        calls=sum(leg.calls for leg in legs),
-        seconds_left=max((leg.seconds_left for leg in legs if leg.seconds_left is not None), default=None),
-        lane_rate=max((leg.lane_rate for leg in legs if leg.lane_rate is not None), default=None),
-        quota_left=min((leg.quota_left for leg in legs if leg.quota_left is not None), default=None),
+        counts=dict(counts),
+        rate=sum(rates) if rates else None,
+        calls=calls,
+        seconds_left=max(times_left, default=None),
+        lane_rate=max(lane_rates, default=None),
+        quota_left=min(quotas_left, default=None),
         waiting=waits.pop() if len(waits) == 1 else "",
     )
 
@@ -84,22 +93,31 @@ class OpenLeg:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it seems to work, for who looks once: the clock of another machine may be another."""
-        slack = 0 if self.holder.is_here else _CLOCKS_DIFFER_SECONDS
-        return not self.is_gone and self.age_seconds <= STALE_SECONDS + slack
+        """Whether it seems to work, for a reader who looks once."""
+        # The clock of another machine may differ: without the slack, a leg that works there would be shown as dead.
+        stale_seconds = STALE_SECONDS
+        if not self.holder.is_here:
+            stale_seconds += _CLOCKS_DIFFER_SECONDS
+        return not self.is_gone and self.age_seconds <= stale_seconds
 
     def document(self) -> dict[str, object]:
+        since = self.holder.taken_at.isoformat(timespec="seconds")
+        beaten_at = self.beaten_at.isoformat(timespec="seconds")
         return {
             "run_id": self.run_id,
             "leg": self.leg,
             "host": self.holder.host,
             "pid": self.holder.pid,
-            "since": self.holder.taken_at.isoformat(timespec="seconds"),
-            "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
+            "since": since,
+            "sign_of_life_at": beaten_at,
             "sign_of_life_age_seconds": round(self.age_seconds, 1),
             "is_alive": self.is_alive,
-            "progress": None if self.progress is None else asdict(self.progress),
+            "progress": _cells(self.progress),
         }
+
+
+def _cells(progress: LegProgress | None) -> dict[str, object] | None:
+    return None if progress is None else asdict(progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +132,7 @@ class Signs:
 
     def beat(self, progress: LegProgress | None = None) -> None:
         """Write the heartbeat: this process is alive now, and so far with its work."""
-        sign = {"at": self.clock().isoformat(), "progress": None if progress is None else asdict(progress)}
+        sign = {"at": self.clock().isoformat(), "progress": _cells(progress)}
         self.store.replace(layout.heartbeat_name(self.name, self.number), json_bytes(sign))
 
     def receipt(self) -> dict[str, object] | None:
@@ -125,32 +143,33 @@ class Signs:
         """Read how far it was at its last heartbeat; None if it has ended."""
         if self.receipt() is not None:
             return None
-        beaten_at, progress = self.holder.taken_at, None
-        with suppress(ValueError, KeyError, TypeError):  # a power cut may leave a heartbeat empty
+        beaten_at = self.holder.taken_at
+        progress = None
+        # A power cut may leave a heartbeat empty, and that of a later version may have another progress.
+        with suppress(ValueError, KeyError, TypeError):
             sign = json.loads(self._heartbeat() or b"")
             beaten_at = datetime.fromisoformat(sign["at"])
-            progress = _PROGRESS.validate_python(sign["progress"])  # that of a later version may be another
+            progress = _PROGRESS.validate_python(sign["progress"])
+        age = self.clock() - beaten_at
         return OpenLeg(
             run_id=self.name,
             leg=self.number,
             holder=self.holder,
             beaten_at=beaten_at,
-            age_seconds=abs((self.clock() - beaten_at).total_seconds()),  # one from the future shows a wrong clock
+            age_seconds=abs(age.total_seconds()),  # one from the future shows a wrong clock
             is_gone=self.holder.is_gone,
             progress=progress,
         )
 
     def are_alive(self, rest: Callable[[float], object]) -> bool:
-        """Whether its process works; wait for its next heartbeat, up to 30 s, if nothing else can tell.
-
-        Of a process that exists on this machine a fresh heartbeat is enough. One that was just killed elsewhere has a
-        fresh heartbeat too, and clocks may jump, so that only another heartbeat shows a live one.
-        """
+        """Whether its process works; wait for its next heartbeat, up to 30 s, if nothing else can tell."""
         shown = self.shown()
         if shown is None or shown.is_gone:
             return False
         if self.holder.is_here and shown.is_alive:
             return True
+        # A process that was just killed on another machine has a fresh heartbeat too, and clocks may jump. Only another
+        # heartbeat shows that it lives: else two processes would work on one leg, or none.
         before = self._heartbeat()
         for _ in range(STALE_SECONDS + 1):
             if self.receipt() is not None:

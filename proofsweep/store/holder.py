@@ -22,7 +22,7 @@ class Holder:
     process_started: str  # the kernel's start time of the process, because process IDs are reused
     taken_at: datetime
     token: str = ""  # random, so that no two holders are equal
-    # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
+    # Cells of the `runs` row that only this process knew: another one writes the row after a kill.
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
     @property
@@ -49,6 +49,7 @@ class Holder:
             return True
         except PermissionError:
             return False
+        # The system uses process IDs again. Another process has another start time.
         return bool(self.process_started) and _process_started(self.pid) != self.process_started
 
 
@@ -56,9 +57,11 @@ def _this_machine() -> str:
     """Name where a process ID has a meaning: host, boot and PID namespace, or else the network card."""
     names = [socket.gethostname()]
     try:
-        names.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        names.append(boot_id.strip())
         names.append(str(Path("/proc/self/ns/pid").readlink()))
-    except OSError:  # as on a Mac: host names are not unique there. Without a network card this is a random number
+    except OSError:
+        # As on a Mac: host names are not unique there. Without a network card this is a random number.
         names.append(f"{getnode():012x}")
     return " ".join(names)
 
@@ -66,8 +69,10 @@ def _this_machine() -> str:
 def _process_started(pid: int) -> str:
     """Return the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
     with suppress(OSError):
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        return "" if stat[0] == "Z" else stat[19]
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        # The name of the program comes first, in parentheses, and may hold spaces and parentheses itself.
+        state, *fields = text.rpartition(")")[2].split()
+        return "" if state == "Z" else fields[18]
     return ""
 
 

@@ -31,7 +31,7 @@ class Journal:
     results: Results
     run_id: str
     leg: int
-    # a random name, part of its segments' names: of a leg that of its holder
+    # A random name, part of its segments' names; that of a leg is its holder's.
     writer: str = field(default_factory=lambda: f"{os.getpid()}_{secrets.token_hex(4)}")
     table: str = "verdicts"  # takes the finished rows
     _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
@@ -45,8 +45,11 @@ class Journal:
 
     def add(self, row: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
-        rows = [*exchanges] if row is None else [row, *exchanges]
-        letters = sum(len(cell) for each in rows for cell in each.values() if isinstance(cell, str))
+        letters = 0
+        for cells in exchanges if row is None else (row, *exchanges):
+            for cell in cells.values():
+                if isinstance(cell, str):
+                    letters += len(cell)
         with self._lock:
             self._letters += letters
             self._waiting["exchanges"] += exchanges
@@ -66,22 +69,26 @@ class Journal:
         with self._flushing:
             self._put_taken()
             with self._lock:
-                waiting, self._waiting = self._waiting, defaultdict(list)
+                waiting = self._waiting
+                self._waiting = defaultdict(list)
                 letters = self._letters
             for table in ("exchanges", self.table):
-                if rows := waiting[table]:
-                    for piece in _pieces(pa.Table.from_pylist(rows, schema=SCHEMAS[table])):
-                        self._numbers[table] += 1
-                        self._taken.append((table, self._numbers[table], piece))
+                rows = waiting[table]
+                for piece in _pieces(pa.Table.from_pylist(rows, schema=SCHEMAS[table])):
+                    self._numbers[table] += 1
+                    self._taken.append((table, self._numbers[table], piece))
             self._put_taken()
             with self._lock:
                 self._letters -= letters
 
     def waiting(self, table: str) -> "Extent":
         """Return how much of a table this process has written, and no part is known to have."""
+        rows = size_bytes = 0
         with self._flushing:
-            extents = [*self._written[table].values()]
-        return Extent(sum(extent.rows for extent in extents), sum(extent.size_bytes for extent in extents))
+            for extent in self._written[table].values():
+                rows += extent.rows
+                size_bytes += extent.size_bytes
+        return Extent(rows, size_bytes)
 
     def segments(self, table: str) -> list["Segment"]:
         """Return the segments of a table that this process has written and not forgotten."""
@@ -92,16 +99,20 @@ class Journal:
     def forget(self, table: str, through: int) -> None:
         """Forget the segments of a table that parts have."""
         with self._flushing:
-            for number in [number for number in self._written[table] if number <= through]:
-                del self._written[table][number]
+            written = self._written[table]
+            for number in list(written):
+                if number <= through:
+                    del written[number]
 
     def _put_taken(self) -> None:
+        folder = layout.journal_folder(self.run_id, self.leg)
         while self._taken:
             table, number, rows = self._taken[0]
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as stream:
                 stream.write_table(rows)
-            name = segment_of(layout.journal_folder(self.run_id, self.leg), table, self.writer, number).name
+            name = segment_of(folder, table, self.writer, number).name
+            # What is taken stays until it is known to be written: the store may fail, and the next flush repeats it.
             self.results.store.create(name, sink.getvalue().to_pybytes())
             self._written[table][number] = Extent(rows.num_rows, rows.nbytes)
             del self._taken[0]
@@ -109,6 +120,8 @@ class Journal:
 
 def _pieces(rows: pa.Table) -> Iterator[pa.Table]:
     """Cut rows into tables of at most `SEGMENT_BYTES`, or of one row."""
+    # A column of text overflows at 2 GiB, and an answer may have 2 MiB: a killed run of some thousand such files could
+    # not be resumed.
     if rows.num_rows > 1 and rows.nbytes > SEGMENT_BYTES:
         half = rows.num_rows // 2
         yield from _pieces(rows.slice(0, half))
@@ -133,16 +146,18 @@ class Segment:
 
 
 def segment_of(folder: str, table: str, writer: str, number: int) -> Segment:
-    return Segment(f"{folder}/{table}-{writer}-{number:06}.arrow", writer, number)
+    name = f"{folder}/{table}-{writer}-{number:06}.arrow"
+    return Segment(name, writer, number)
 
 
 def segments_of_writer(store: Store, folder: str, table: str, writer: str, after: int) -> list[Segment]:
-    """Return the segments of a writer behind a number, also those that a listing does not show yet.
-
-    A writer numbers its segments without a gap, and they are deleted from the first one on.
-    """
-    listed = (segment.number for segment in segments_of(store, folder, table) if segment.writer == writer)
-    last = max((after, *listed))
+    """Return the segments of a writer behind a number, also those that a listing does not show yet."""
+    last = after
+    for segment in segments_of(store, folder, table):
+        if segment.writer == writer:
+            last = max(last, segment.number)
+    # A writer numbers its segments without a gap, and they are deleted from the first one on. So what a listing that
+    # lags behind lacks is found by the next number.
     while store.read(segment_of(folder, table, writer, last + 1).name) is not None:
         last += 1
     return [segment_of(folder, table, writer, number) for number in range(after + 1, last + 1)]
@@ -160,11 +175,11 @@ def read_journal(
     Its process may publish segments meanwhile: what was in the journal when this began is yielded, or is in a part by
     then. Few of them are in memory at once.
     """
-    there = dict.fromkeys((*segments_of(store, folder, table), *known))
-    chosen = sorted(filter(choice, there), key=lambda segment: (segment.writer, segment.number))
+    segments = {*segments_of(store, folder, table), *known}
+    chosen = sorted(filter(choice, segments), key=lambda segment: (segment.writer, segment.number))
     contents = some_at_once(chosen, lambda segment: store.read(segment.name), _SEGMENTS_AT_ONCE)
     for segment, content in zip(chosen, contents, strict=True):
-        if content is None:
+        if content is None:  # its process has published it meanwhile
             continue
         try:
             rows = pa.ipc.open_stream(content).read_all()
@@ -176,9 +191,11 @@ def read_journal(
 
 
 def segments_of(store: Store, folder: str, table: str) -> Iterator[Segment]:
+    prefix = f"{folder}/{table}-"
     for name in store.names(folder):
-        if name.startswith(f"{folder}/{table}-"):
-            writer, _, number = name.removesuffix(".arrow").removeprefix(f"{folder}/{table}-").rpartition("-")
+        if name.startswith(prefix):
+            stem = name.removeprefix(prefix).removesuffix(".arrow")
+            writer, _, number = stem.rpartition("-")
             if number.isdecimal():
                 yield Segment(name, writer, int(number))
 
@@ -191,12 +208,20 @@ def delete_journal(store: Store, run_id: str, leg: int) -> None:
 def unpublished(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa.Table]:
     """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
     folder = layout.journal_folder(plan.run_id, leg)
-    found = [*read_journal(results.store, folder, table)]  # before the parts: rows move there
+    # The journal first: its rows move into parts. Read later, rows that moved meanwhile would be in neither.
+    journal = list(read_journal(results.store, folder, table))
     names = results.parts_of(table, plan, leg)
-    mark = results.marked_part(names[-1])[1] if names else Mark(journal={}, is_closing=False)
+    mark = Mark(journal={}, is_closing=False)
+    if names:
+        _, mark = results.marked_part(names[-1])
     if mark.is_closing:
         return []
-    return [rows for segment, rows in found if segment.number > mark.journal.get(segment.writer, 0)]
+    waiting: list[pa.Table] = []
+    for segment, rows in journal:
+        published = mark.journal.get(segment.writer, 0)
+        if segment.number > published:
+            waiting.append(rows)
+    return waiting
 
 
 def unpublished_of_all(results: Results, table: str) -> list[pa.Table]:
@@ -239,12 +264,15 @@ class CompletedRows:
         """Read what is finished by now; ResultsError if the store cannot be read."""
         results, plan = self._results, self._plan
         record = results.log.runs().records.get(plan.run_id)
-        for leg in () if record is None else record.open:  # before parts: rows move there
-            has_ended = results.store.read(layout.receipt_name(plan.run_id, leg.leg)) is not None
-            if self._is_own(leg.leg) and not has_ended:
+        # Journals first: their rows move into parts. Read later, rows that moved meanwhile would be in neither.
+        for leg in () if record is None else record.open:
+            receipt = results.store.read(layout.receipt_name(plan.run_id, leg.leg))
+            if receipt is None and self._is_own(leg.leg):
                 folder = layout.journal_folder(plan.run_id, leg.leg)
-                self._add(rows for _, rows in read_journal(results.store, folder, "verdicts"))
-        parts = (name for name in results.parts_of("verdicts", plan) if self._is_own(layout.leg_of(name)))
+                segments = read_journal(results.store, folder, "verdicts")
+                self._add(rows for _, rows in segments)
+        names = results.parts_of("verdicts", plan)
+        parts = [name for name in names if self._is_own(layout.leg_of(name))]
         self._add(results.tables(parts, ["manifest_row"]))
         if self.before is None:
             self.before = len(self.own) - self.remaining
@@ -263,26 +291,36 @@ class CompletedRows:
         return self._done.count(0, self.own.start, self.own.stop)
 
     def batches(self) -> list[range]:
-        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run.
-
-        Each row of a small run is a batch.
-        """
+        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run."""
         batches = self._plan.batches
         if self._plan.is_small:
             batches = [range(row, row + 1) for row in self.own]
-        own = [range(max(each.start, self.own.start), min(each.stop, self.own.stop)) for each in batches]
-        return [rows for rows in own if self._done.find(0, rows.start, rows.stop) >= 0]
+        remaining: list[range] = []
+        for batch in batches:
+            # An object of items may have rows of two partitions: of it, this leg works on its own alone.
+            first = max(batch.start, self.own.start)
+            end = min(batch.stop, self.own.stop)
+            rows = range(first, end)
+            if self._done.find(0, rows.start, rows.stop) >= 0:
+                remaining.append(rows)
+        return remaining
 
     def items(self, rows: range | None = None) -> Iterator[WorkItem]:
         """Yield the items that remain one by one, in manifest order: of these rows, or of all."""
-        for batch in self.batches() if rows is None else [rows]:
-            items = self._few[batch.start : batch.stop] if self._few else self._results.items(self._plan, batch)
-            yield from (item for item in items if not self._done[item.manifest_row])
+        batches = self.batches() if rows is None else [rows]
+        for batch in batches:
+            items: Iterable[WorkItem] = self._few[batch.start : batch.stop]
+            if not self._few:
+                items = self._results.items(self._plan, batch)
+            for item in items:
+                if not self._done[item.manifest_row]:
+                    yield item
 
     def _is_own(self, leg: int) -> bool:
         return self._partition in {None, self._plan.partition_of_leg(leg)}
 
     def _add(self, tables: Iterable[pa.Table]) -> None:
-        for row in (row for table in tables for row in table["manifest_row"].to_pylist()):
-            if row is not None and 0 <= row < self._plan.items:
-                self._done[row] = 1
+        for table in tables:
+            for row in table["manifest_row"].to_pylist():
+                if row is not None and 0 <= row < self._plan.items:
+                    self._done[row] = 1

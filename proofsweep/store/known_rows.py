@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,12 +29,18 @@ _OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode"]
 
 def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bool:
     """Whether the service has answered each of these items, for another run, since a run was planned."""
-    planned_at = pa.scalar(datetime.fromisoformat(plan.created_at), pa.timestamp("us", tz="UTC"))
-    is_later = (pc.field("answered_at") > planned_at) & (pc.field("run_id") != plan.run_id)
+    created_at = datetime.fromisoformat(plan.created_at)
+    is_later = pc.field("answered_at") > pa.scalar(created_at, pa.timestamp("us", tz="UTC"))
+    is_later &= pc.field("run_id") != plan.run_id
     is_later &= pc.field("outcome").isin(ANSWERED)
-    tables = Latest(results).rows(plan.environment, ["item_id", "run_id", "outcome", "answered_at"])
-    later = HashedItems(hash(each) for table in tables for each in table.filter(is_later)["item_id"].to_pylist())
-    return len(later) > 0 and all(each in later for each in item_ids)
+    hashes = array("q")
+    for table in Latest(results).rows(plan.environment, ["item_id", "run_id", "outcome", "answered_at"]):
+        later = table.filter(is_later)
+        hashes.extend(map(hash, later["item_id"].to_pylist()))
+    answered = HashedItems(hashes)
+    if not len(answered):
+        return False
+    return all(item_id in answered for item_id in item_ids)
 
 
 def version_of_size(size_bytes: int, *, is_pair: bool) -> tuple[str, str | None]:
@@ -56,29 +61,40 @@ class AnswerTimes:
 
     def of(self, item_id: str, audio_version: str | None, sidecar: str | None) -> datetime | None:
         """Return when an item was tried; None if it was not, or with other audio or another `sidecar_key`."""
+        if audio_version is None:
+            return None
         hashes, times = self._read
         hashed = hash((item_id, audio_version, sidecar))
         first, end = bisect_left(hashes, hashed), bisect_right(hashes, hashed)
-        if audio_version is None or first == end:
+        if first == end:
             return None
-        return _EPOCH + timedelta(microseconds=max(times[first:end]))
+        newest = max(times[first:end])
+        return _EPOCH + timedelta(microseconds=newest)
 
     @cached_property
     def _read(self) -> "tuple[array[int], array[int]]":
         hashes, times = array("q"), array("q")
-        is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("answered_at").is_valid()
+        is_wanted = pc.field("outcome").isin(self.outcomes)
+        is_wanted &= pc.field("answered_at").is_valid()
         for table in Latest(self._results).rows(self._environment, [*_OF_ANSWER, "answered_at", "outcome"]):
             rows = table.filter(is_wanted)
+            columns = [column.to_pylist() for column in rows.select(_OF_ANSWER).columns]
             microseconds = pc.cast(rows["answered_at"], pa.int64())
-            columns = (column.to_pylist() for column in (*rows.select(_OF_ANSWER).columns, microseconds))
+            columns.append(microseconds.to_pylist())
             for item_id, version, sidecar, sidecar_version, size, sha256, time in zip(*columns, strict=True):
-                keys = [(item_id, version, sidecar_key(sidecar, sidecar_version))]
+                key = item_id, version, sidecar_key(sidecar, sidecar_version)
+                hashes.append(hash(key))
+                times.append(time)
                 if sha256 is not None:
-                    keys.append((item_id, *version_of_size(size, is_pair=sidecar is not None)))
-                hashes.extend(map(hash, keys))
-                times.extend([time] * len(keys))
-        order = pc.array_sort_indices(pa.array(hashes, pa.int64())).to_numpy().tolist()
-        return array("q", (hashes[index] for index in order)), array("q", (times[index] for index in order))
+                    of_size = item_id, *version_of_size(size, is_pair=sidecar is not None)
+                    hashes.append(hash(of_size))
+                    times.append(time)
+        # Arrays of numbers, as in `HashedItems`, which bisection searches.
+        indices = pc.array_sort_indices(pa.array(hashes, pa.int64()))
+        order = indices.to_numpy().tolist()
+        sorted_hashes = array("q", (hashes[index] for index in order))
+        sorted_times = array("q", (times[index] for index in order))
+        return sorted_hashes, sorted_times
 
 
 class HashedItems:
@@ -91,8 +107,9 @@ class HashedItems:
         return len(self._hashes)
 
     def __contains__(self, item_id: Hashable) -> bool:
-        index = bisect_left(self._hashes, hash(item_id))
-        return index < len(self._hashes) and self._hashes[index] == hash(item_id)
+        hashed = hash(item_id)
+        index = bisect_left(self._hashes, hashed)
+        return index < len(self._hashes) and self._hashes[index] == hashed
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -142,18 +159,22 @@ class PastAnswers:
 
     def files_read(self, most: int) -> list[str]:
         """Name audio files that earlier legs of this run read to their end, the last ones first."""
+        files: list[str] = []
         parts = reversed(self._results.parts_of("verdicts", self._plan))
-        tables = self._results.tables(parts, ["audio", "audio_sha256"])
-        found = (table["audio"].filter(pc.is_valid(table["audio_sha256"])).to_pylist() for table in tables)
-        return list(islice((str(audio) for files in found for audio in reversed(files)), most))
+        for table in self._results.tables(parts, ["audio", "audio_sha256"]):
+            was_read = pc.is_valid(table["audio_sha256"])
+            audio = table["audio"].filter(was_read).to_pylist()
+            files.extend(map(str, reversed(audio)))
+            if len(files) >= most:  # one more part would be read for nothing
+                break
+        return files[:most]
 
     def _read_once(self) -> tuple[HashedItems, pa.Table]:
-        """Read what was accepted, unless it is done; what failed while a thread waited to read fails for it too.
-
-        A store that is away fails after many seconds, and each of a hundred threads would wait for all before it.
-        """
+        """Read what was accepted, unless it is done."""
         failures = len(self._failures)
         with self._reading:
+            # What failed while a thread waited to read fails for it too. A store that is away fails after many seconds,
+            # and each of a hundred threads would wait for all before it.
             if len(self._failures) > failures:
                 raise ResultsError(self._failures[-1])
             try:
@@ -165,28 +186,36 @@ class PastAnswers:
 
     def _read(self) -> tuple[HashedItems, pa.Table]:
         """Return what tells each acceptance apart, and the smallest files."""
-        hashes, kept = array("q"), pa.Table.from_batches([], pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
+        hashes = array("q")
+        schema = pa.schema([SCHEMAS["verdicts"].field(name) for name in _OF_ACCEPTANCE])
+        smallest = pa.Table.from_batches([], schema)
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
         for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):
-            table = rows.filter(is_wanted).select(_OF_ACCEPTANCE)
-            columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
+            accepted = rows.filter(is_wanted).select(_OF_ACCEPTANCE)
+            columns = [accepted[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
             hashes.extend(map(hash, joined.to_pylist()))
-            has_file = pc.invert(pc.starts_with(table["audio"], PROOF_PREFIX))
-            kept = _smallest(pa.concat_tables([kept, table.filter(has_file)]))
-        return HashedItems(hashes), kept
+            # A row of a list of proofs names no file that could be sent again.
+            has_file = pc.invert(pc.starts_with(accepted["audio"], PROOF_PREFIX))
+            smallest = _smallest(pa.concat_tables([smallest, accepted.filter(has_file)]))
+        return HashedItems(hashes), smallest
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         """Read all rows; only those of this run where what is derived is damaged."""
-        self._results.store.read(layout.plan_name(self._plan.run_id))  # raises if the store itself is away
+        # This raises if the store itself is away: that is no damage.
+        self._results.store.read(layout.plan_name(self._plan.run_id))
         try:
             yield from Latest(self._results).rows(self._plan.environment, columns)
         except ResultsError:
             erasures = Erasures(self._results, self._plan.environment)
             names = self._results.parts_of("verdicts", self._plan)
-            yield from map(erasures.without, self._results.tables(names, [*columns, "answered_at"]))
+            for table in self._results.tables(names, [*columns, "answered_at"]):
+                yield erasures.without(table)
 
 
 def _smallest(accepted: pa.Table) -> pa.Table:
-    of_modes = (accepted.filter(pc.field("mode") == str(mode)) for mode in Mode)
-    return pa.concat_tables([rows.sort_by("audio_bytes").slice(0, _KEPT) for rows in of_modes])
+    smallest: list[pa.Table] = []
+    for mode in Mode:
+        of_mode = accepted.filter(pc.field("mode") == str(mode))
+        smallest.append(of_mode.sort_by("audio_bytes").slice(0, _KEPT))
+    return pa.concat_tables(smallest)

@@ -11,6 +11,7 @@ write.
 import subprocess
 import sys
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -43,7 +44,6 @@ from proofsweep.store.objects import (
     read_required,
 )
 from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of, read_table
-from proofsweep.store.runs import LegRecord
 from proofsweep.store.sql import quoted
 from proofsweep.store.tables import ANSWERED, NEWEST_FIRST, NEWEST_LAST
 
@@ -95,10 +95,6 @@ class TailLeg:
     rows: int | None  # None for one that may be at work
 
 
-def _tail_leg(plan: Plan, leg: LegRecord) -> TailLeg:
-    return TailLeg(plan=plan, leg=leg.leg, entry=leg.entry, rows=leg.rows)
-
-
 class Latest:
     """The newest rows as they were when this was made."""
 
@@ -106,24 +102,28 @@ class Latest:
         """Read it; ResultsError if the base cannot be read."""
         self._results = results
         self._erasures: dict[str, Erasures] = {}
-        self.base = _newest_base(results.store)  # before the runs: a leg is read twice rather than not at all
+        # The base before the runs: a leg that ends meanwhile is read twice rather than not at all.
+        self.base = _newest_base(results.store)
         self.runs = results.log.runs()
 
     @property
     def entered(self) -> list[TailLeg]:
         """The legs that have ended, and that the base lacks."""
-        ended = (_tail_leg(run.plan, leg) for run in self.runs.records.values() for leg in run.legs)
-        return [leg for leg in ended if leg.entry is not None and leg.entry > self.base.through]
+        entered: list[TailLeg] = []
+        for run in self.runs.records.values():
+            for leg in run.legs:
+                if leg.entry is None or leg.entry <= self.base.through:
+                    continue
+                entered.append(TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry, rows=leg.rows))
+        return entered
 
     @cached_property
     def tail(self) -> list[TailLeg]:
         """All legs that the base lacks."""
-        at_work = [
-            TailLeg(plan=run.plan, leg=leg.leg, entry=None, rows=None)
-            for run in self.runs.records.values()
-            for leg in run.open
-        ]
-        return [*self.entered, *at_work]
+        tail = self.entered
+        for run in self.runs.records.values():
+            tail += [TailLeg(plan=run.plan, leg=leg.leg, entry=None, rows=None) for leg in run.open]
+        return tail
 
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
@@ -133,37 +133,52 @@ class Latest:
         """
         erasures = self._erasures_in(environment)
         read = list(dict.fromkeys((*columns, *erasures.columns)))
-        files = (self._steps_of(file, read) for file in self.base.files if not items or _may_hold(file, items))
-        legs = (self._rows_of(leg, read) for leg in self.tail if leg.plan.environment == environment)
-        for table in chain.from_iterable(chain(files, legs)):
+        for table in self._tables(environment, read, items):
             own = table.filter(pc.field("environment") == environment)
             yield erasures.without(own).select(list(columns))
+
+    def _tables(self, environment: str, columns: Sequence[str], items: Sequence[str]) -> Iterator[pa.Table]:
+        for file in self.base.files:
+            if not items or _may_hold(file, items):
+                yield from self._steps_of(file, columns)
+        for leg in self.tail:
+            if leg.plan.environment == environment:
+                yield from self._rows_of(leg, columns)
 
     def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
         """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
         items = sorted({*item_ids})
-        read = list(dict.fromkeys(("item_id", "outcome", *NEWEST_LAST, *columns)))
-        is_wanted = pc.field("item_id").isin(pa.array(items, pa.string())) & pc.field("outcome").isin(ANSWERED)
-        found = [table.filter(is_wanted) for table in self.rows(environment, read, items)] if items else []
-        if not found:
+        if not items:
             return {}
-        newest_last = pa.concat_tables(found, promote_options="default").sort_by(
-            [(each, "ascending") for each in NEWEST_LAST]
-        )
-        return {str(row["item_id"]): {name: row[name] for name in columns} for row in newest_last.to_pylist()}
+        read = list(dict.fromkeys(("item_id", "outcome", *NEWEST_LAST, *columns)))
+        wanted = pa.array(items, pa.string())
+        is_wanted = pc.field("item_id").isin(wanted) & pc.field("outcome").isin(ANSWERED)
+        tables = [table.filter(is_wanted) for table in self.rows(environment, read, items)]
+        if not tables:
+            return {}
+        rows = pa.concat_tables(tables, promote_options="default")
+        newest_last = rows.sort_by([(name, "ascending") for name in NEWEST_LAST])
+        answers: dict[str, Row] = {}
+        for row in newest_last.to_pylist():
+            item_id = str(row["item_id"])
+            answers[item_id] = {name: row[name] for name in columns}
+        return answers
 
     def whole_answers(self, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:
         """Return the whole `verdicts` row of each newest answer, by item, unless it is in no part, or that is gone."""
-        answers = self.answers(environment, item_ids, ["part", "manifest_row"]).values()
-        found: dict[str, Row] = {}
-        for part in {str(row["part"]) for row in answers if row["part"] is not None}:
-            rows = [row["manifest_row"] for row in answers if row["part"] == part]
-            content = self._results.store.read(part)  # a store that fails is no part that is gone
+        numbers: defaultdict[str, list[object]] = defaultdict(list)  # of manifest rows, by part
+        for answer in self.answers(environment, item_ids, ["part", "manifest_row"]).values():
+            if answer["part"] is not None:
+                numbers[str(answer["part"])].append(answer["manifest_row"])
+        rows: dict[str, Row] = {}
+        for part, manifest_rows in numbers.items():
+            # Read outside of `suppress`: a store that fails is no part that is gone.
+            content = self._results.store.read(part)
             with suppress(ResultsError):
                 table = read_table(self._results.store, part, SCHEMAS["verdicts"], content or b"")
-                chosen = table.filter(pc.field("manifest_row").isin(rows))
-                found |= {str(row["item_id"]): row for row in chosen.to_pylist()}
-        return found
+                chosen = table.filter(pc.field("manifest_row").isin(manifest_rows))
+                rows |= {str(row["item_id"]): row for row in chosen.to_pylist()}
+        return rows
 
     def _erasures_in(self, environment: str) -> Erasures:
         if environment not in self._erasures:
@@ -178,18 +193,19 @@ class Latest:
 
     def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
         content = self._results.store.read(file.name)
-        wanted = ["environment", *(name for name in columns if name != "environment")]
+        wanted = dict.fromkeys(["environment", *columns])
         try:
-            read = pq.ParquetFile(pa.BufferReader(content or b""))
-            for batch in read.iter_batches(_STEP_ROWS, columns=wanted, use_threads=False):
+            parquet = pq.ParquetFile(pa.BufferReader(content or b""))
+            for batch in parquet.iter_batches(_STEP_ROWS, columns=list(wanted), use_threads=False):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError) as damage:
             raise _unusable(self._results.store, file.name, is_there=content is not None) from damage
 
     def _rows_of(self, leg: TailLeg, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Read the journal first: its rows are in a part before they are gone from it."""
-        own = ["environment", *(name for name in columns if name not in {"environment", "part"})]
-        own += [] if "finished_at" in own else ["finished_at"]
+        wanted = dict.fromkeys(["environment", *columns, "finished_at"])
+        wanted.pop("part", None)  # no column of `verdicts`: `_marked` adds it
+        own = list(wanted)
+        # The journal first: its rows are in a part before they are gone from it.
         if leg.rows is None:
             journal = layout.journal_folder(leg.plan.run_id, leg.leg)
             for _, table in read_journal(self._results.store, journal, "verdicts"):
@@ -205,82 +221,119 @@ def refresh(results: Results) -> None:
 
     Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
     """
+    latest = Latest(results)
+    if not latest.entered:
+        return
+    through = latest.runs.through
+    name = f"{layout.LATEST_FOLDER}/{through:09}-{token_hex(4)}"
+    files = _write_files(results, latest, name)
+    base = Base(through=through, files=files, layout=_LAYOUT)
+    # The document comes last: it makes the base exist, and names only files that are there.
+    document = json_bytes(asdict(base))
+    results.store.create(f"{name}.json", document)
+    _delete_old_bases(results.store)
+
+
+def _write_files(results: Results, latest: Latest, name: str) -> list[BaseFile]:
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 
-    latest = Latest(results)
-    if not (legs := latest.entered):
-        return
-    store, through = results.store, latest.runs.through
-    name = f"{layout.LATEST_FOLDER}/{through:09}-{token_hex(4)}"
+    store = results.store
     files: list[BaseFile] = []
     try:
-        for table in newest_rows(results, legs, latest.base):
-            file = f"{name}-{len(files):05}.parquet"
-            first, last = (table["item_id"][row].as_py() for row in (0, -1))
-            files.append(BaseFile(name=file, rows=len(table), first=first, last=last))
-            store.create(file, parquet_of(table))
+        for table in newest_rows(results, latest.entered, latest.base):
+            file_name = f"{name}-{len(files):05}.parquet"
+            items = table["item_id"]
+            first, last = items[0].as_py(), items[-1].as_py()
+            files.append(BaseFile(name=file_name, rows=len(table), first=first, last=last))
+            store.create(file_name, parquet_of(table))
     except BaseException as error:
-        delete_all(store, (each.name for each in files))
+        # No document names these files, so nobody else would ever delete them.
+        delete_all(store, (file.name for file in files))
         if isinstance(error, (duckdb.Error, OSError)):
             what = f"The newest rows of {store.url} cannot be worked out ({type(error).__name__})"
             raise ResultsError(f"{what}: see proofsweep audit, and the room in TMPDIR.") from error
         raise
-    store.create(f"{name}.json", json_bytes(asdict(Base(through=through, files=files, layout=_LAYOUT))))
-    # Readers may have found the base before this one. One ends before its files do.
-    kept = next(iter(_whole_bases(store)[-2:-1]), "").removesuffix(".json")
-    for each in reversed(store.names(layout.LATEST_FOLDER)):
-        if each < kept:
-            store.delete(each)
+    return files
+
+
+def _delete_old_bases(store: Store) -> None:
+    older = _whole_bases(store)[:-1]
+    if not older:
+        return
+    # Readers may still read the base before the newest. Of one that is older still, the document goes first (it sorts
+    # last), so that no reader finds a base without its files.
+    kept = older[-1].removesuffix(".json")
+    for name in reversed(store.names(layout.LATEST_FOLDER)):
+        if name < kept:
+            store.delete(name)
 
 
 def refresh_if_due(results: Results) -> None:
     """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
-    if (process := _MAKING.get(results.store.url)) is not None and process.poll() is None:
+    url = results.store.url
+    process = _MAKING.get(url)
+    if process is not None and process.poll() is None:
         return
     latest = Latest(results)
-    rows, base_rows = (sum(each.rows or 0 for each in held) for held in (latest.entered, latest.base.files))
-    if rows > max(_LEAST_ROWS, base_rows // _TAIL_SHARE) or len(latest.entered) > _MOST_LEGS:
-        command, quiet = [sys.executable, "-P", "-m", "proofsweep.store.latest", results.store.url], subprocess.DEVNULL
+    legs = latest.entered
+    rows = sum(leg.rows or 0 for leg in legs)
+    base_rows = sum(file.rows for file in latest.base.files)
+    if rows > max(_LEAST_ROWS, base_rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS:
+        command = [sys.executable, "-P", "-m", "proofsweep.store.latest", url]
+        quiet = subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
-        _MAKING[results.store.url] = process
+        _MAKING[url] = process
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:
     """Yield the newest rows of some legs and of a base, sorted by item, in tables as large as a base's files."""
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 
-    listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
-    parts = list(chain.from_iterable(listed))
     with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=OFFLINE) as connection:
         spilled = quoted(f"{folder}/spilled")
         connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = {spilled}")
         connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
-        named = ", ".join(f"({quoted(leg.plan.run_id)}, {leg.leg})" for leg in legs)
-        connection.execute(f"CREATE TABLE legs AS FROM (VALUES {named}) AS legs (run_id, leg)")
-        for view, schema, names in (
-            ("parts", SCHEMAS["verdicts"], parts),
-            ("base", LATEST, [file.name for file in base.files]),
-        ):
-            paths = _files_of(results.store, schema, names, Path(folder, view))
-            files = ", ".join(map(quoted, paths))
-            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet([{files}], filename = 'path')")
-        connection.execute(f"CREATE VIEW known AS {_KNOWN}")
+        _create_views(connection, results, legs, base, Path(folder))
         for items in _ranges(connection):
-            ordered = (
-                f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, answered_at, outcome"
-            )
+            newest = newest_per_item(f"FROM known WHERE {items}")
+            ordered = f"{newest}\nORDER BY item_id, environment, answered_at, outcome"
             for batch in connection.sql(ordered).to_arrow_reader(_FILE_ROWS):
-                yield pa.Table.from_batches([batch]).select(LATEST.names).cast(LATEST)
+                table = pa.Table.from_batches([batch])
+                yield table.select(LATEST.names).cast(LATEST)
+
+
+def _create_views(
+    connection: "duckdb.DuckDBPyConnection", results: Results, legs: Sequence[TailLeg], base: Base, folder: Path
+) -> None:
+    """Let a query read the rows of some legs and of a base as `known`."""
+    values: list[str] = []
+    for leg in legs:
+        run_id = quoted(leg.plan.run_id)
+        values.append(f"({run_id}, {leg.leg})")
+    connection.execute(f"CREATE TABLE legs AS FROM (VALUES {', '.join(values)}) AS legs (run_id, leg)")
+    listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
+    parts = list(chain.from_iterable(listed))
+    base_files = [file.name for file in base.files]
+    for view, schema, names in (("parts", SCHEMAS["verdicts"], parts), ("base", LATEST, base_files)):
+        paths = _files_of(results.store, schema, names, folder / view)
+        files = ", ".join(map(quoted, paths))
+        connection.execute(f"CREATE VIEW {view} AS FROM read_parquet([{files}], filename = 'path')")
+    connection.execute(f"CREATE VIEW known AS {_KNOWN}")
 
 
 def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
     """Yield conditions that divide the items into ranges, in order, with so few rows each that memory holds them."""
     ((rows,),) = connection.execute("SELECT count(*) FROM known").fetchall()
-    drawn = connection.execute(f"SELECT item_id FROM known USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
-    items, ranges = sorted(item for (item,) in drawn.fetchall()), rows // _RANGE_ROWS + 1
-    bounds = sorted({items[len(items) * number // ranges] for number in range(1, ranges)})
-    texts = [quoted(bound) for bound in ("", *bounds)]
-    yield from (f"item_id >= {low} AND item_id < {high}" for low, high in pairwise(texts))
+    ranges = rows // _RANGE_ROWS + 1
+    sample = connection.execute(f"SELECT item_id FROM known USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
+    items = sorted(item for (item,) in sample.fetchall())
+    bounds = {""}
+    for number in range(1, ranges):
+        index = len(items) * number // ranges
+        bounds.add(items[index])
+    texts = list(map(quoted, sorted(bounds)))
+    for low, high in pairwise(texts):
+        yield f"item_id >= {low} AND item_id < {high}"
     yield f"item_id >= {texts[-1]}"
 
 
@@ -332,32 +385,35 @@ SELECT {", ".join(LATEST.names)} FROM base"""
 
 
 def _files_of(store: Store, schema: pa.Schema, names: Sequence[str], folder: Path) -> list[str]:
-    """Give some objects as files that DuckDB can open, before an empty one; those of a bucket are copied.
-
-    DuckDB counts the rows of all by those of the first, and keeps in memory the side of a join that it takes for small.
-    """
-    paths = [folder / name for name in (*names, "none.parquet")]
-    for name, path in zip(names, paths, strict=False):
+    """Give some objects as files that DuckDB can open, before an empty one; those of a bucket are copied."""
+    folder.mkdir()
+    paths: list[str] = []
+    for name in names:
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(store, FolderStore):  # its path may be a pattern to DuckDB
             path.symlink_to(f"{store.url}/{name}")
         else:
             path.write_bytes(read_required(store, name))
-    folder.mkdir(exist_ok=True)
-    paths[-1].write_bytes(parquet_of(pa.Table.from_batches([], schema=schema)))
-    return list(map(str, paths))
+        paths.append(str(path))
+    # The empty file gives a view without objects its columns. It comes last: DuckDB counts the rows of all files by
+    # those of the first, and keeps in memory the side of a join that it takes for small.
+    empty = folder / "none.parquet"
+    empty.write_bytes(parquet_of(pa.Table.from_batches([], schema=schema)))
+    return [*paths, str(empty)]
 
 
 def _newest_base(store: Store) -> Base:
     for name in reversed(_whole_bases(store)):
         content = store.read(name)
-        if content is not None:  # else it was deleted since
-            try:
-                base = _BASE.validate_json(content)
-            except ValueError as damage:
-                raise _unusable(store, name) from damage
-            if base.layout == _LAYOUT:
-                return base
+        if content is None:  # it was deleted since
+            continue
+        try:
+            base = _BASE.validate_json(content)
+        except ValueError as damage:
+            raise _unusable(store, name) from damage
+        if base.layout == _LAYOUT:
+            return base
     return Base()
 
 
@@ -379,9 +435,11 @@ def _may_hold(file: BaseFile, items: Sequence[str]) -> bool:
 def _marked(table: pa.Table, part: str | None) -> pa.Table:
     """Add the name of the part that has some rows, and when they were answered where an old part does not say it."""
     if "answered_at" in table.column_names:
+        index = table.column_names.index("answered_at")
         answered_at = pc.coalesce(table["answered_at"], table["finished_at"])
-        table = table.set_column(table.column_names.index("answered_at"), "answered_at", answered_at)
-    return table.append_column("part", pa.repeat(pa.scalar(part, pa.string()), table.num_rows))
+        table = table.set_column(index, "answered_at", answered_at)
+    names = pa.repeat(pa.scalar(part, pa.string()), table.num_rows)
+    return table.append_column("part", names)
 
 
 if __name__ == "__main__":

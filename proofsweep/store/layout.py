@@ -89,11 +89,14 @@ def log_name(number: int) -> str:
 def log_number(name: str) -> int:
     """Return the number of an entry by its name; 0 if it is no entry's name."""
     stem = name.rpartition("/")[2].removesuffix(".json")
-    return int(stem) if stem.isdecimal() and log_name(int(stem)) == name else 0
+    if not stem.isdecimal() or log_name(int(stem)) != name:
+        return 0
+    return int(stem)
 
 
 def rate_leases_folder(fingerprint: str, base_url: str) -> str:
-    return f"_rates/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
+    service = hashlib.sha256(base_url.encode()).hexdigest()
+    return f"_rates/{fingerprint}-{service[:8]}"
 
 
 def rate_pause_name(fingerprint: str, base_url: str) -> str:
@@ -103,4 +106,5 @@ def rate_pause_name(fingerprint: str, base_url: str) -> str:
 
 def watch_id(environment: str, watched: str) -> str:
     """Name a watched folder in `INGEST_FOLDER`."""
-    return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]
+    named = f"{environment}\0".encode() + raw_bytes(watched)
+    return hashlib.sha256(named).hexdigest()[:16]

@@ -33,11 +33,12 @@ class Lease:
     rest: Callable[[float], object] = Event().wait  # in seconds; `time.sleep` fails where a clock is faked, as tests do
 
     def last(self) -> int:
-        """Return the number of the last term, 0 without one. It exists if its `lease.json` does, not its folder."""
+        """Return the number of the last term, 0 without one."""
         last = max(numbered(self.store, layout.legs_folder(self.name)), default=0)
+        # A term exists if its `lease.json` does, not its folder; and a listing may lag behind.
         while last and self.holder(last) is None:
             last -= 1
-        while self.holder(last + 1) is not None:  # a listing may lag behind
+        while self.holder(last + 1) is not None:
             last += 1
         return last
 
@@ -50,12 +51,13 @@ class Lease:
         holder = self.holder(last) if last else None
         if holder is not None and self._signs(last, holder).are_alive(self.rest):
             raise self.active_error(holder)
-        taken = this_process(self.clock(), facts)
+        number = last + 1
+        own = this_process(self.clock(), facts)
         try:
-            self.store.create(layout.lease_name(self.name, last + 1), json_bytes(asdict(taken)))
+            self.store.create(layout.lease_name(self.name, number), json_bytes(asdict(own)))
         except NameTaken as error:
-            raise self.active_error(self.holder(last + 1)) from error
-        return Term(self, last + 1, self._signs(last + 1, taken))
+            raise self.active_error(self.holder(number)) from error
+        return Term(self, number, self._signs(number, own))
 
     def holder(self, number: int) -> Holder | None:
         """Read who holds a term; None if there is none."""
@@ -64,13 +66,15 @@ class Lease:
             return None
         with suppress(ValueError):
             return _HOLDER.validate_json(content)
-        return Holder(host="?", machine="?", pid=0, process_started="", taken_at=self.clock())  # its lease is damaged
+        # Its lease is damaged: the term is there, of a process that nobody can name.
+        return Holder(host="?", machine="?", pid=0, process_started="", taken_at=self.clock())
 
     def _signs(self, number: int, holder: Holder) -> Signs:
         return Signs(self.store, self.name, number, holder, self.clock)
 
     def active_error(self, holder: Holder | None) -> RunIsActive:
-        return RunIsActive(self.busy.format(holder="another process" if holder is None else holder.where))
+        where = "another process" if holder is None else holder.where
+        return RunIsActive(self.busy.format(holder=where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +88,22 @@ class Term:
     def is_lost(self) -> bool:
         """Whether another process has taken the lease: this one was frozen, or could not write for long."""
         holder = self.lease.holder(self.number)
-        is_own = holder is not None and holder.token == self.signs.holder.token
-        return not is_own or self.lease.holder(self.number + 1) is not None
+        if holder is None or holder.token != self.signs.holder.token:
+            return True
+        return self.lease.holder(self.number + 1) is not None
 
     def lost_error(self) -> RunIsActive:
         return self.lease.active_error(self.lease.holder(self.lease.last()))
 
     def end(self) -> None:
+        store, name = self.lease.store, self.lease.name
         ended = {"ended_at": self.lease.clock().isoformat()}
         with suppress(NameTaken):
-            self.lease.store.create(layout.receipt_name(self.lease.name, self.number), json_bytes(ended))
+            store.create(layout.receipt_name(name, self.number), json_bytes(ended))
         old = self.number - _TERMS_KEPT
-        for name_of in (layout.heartbeat_name, layout.receipt_name, layout.lease_name) if old > 0 else ():
-            self.lease.store.delete(name_of(self.lease.name, old))
+        if old > 0:
+            for name_of in (layout.heartbeat_name, layout.receipt_name, layout.lease_name):
+                store.delete(name_of(name, old))
 
 
 @contextmanager
@@ -113,5 +120,7 @@ def sole_process(lease: Lease, facts: Row) -> Iterator[Term]:
         with background_thread("lease", keep):
             yield term
     finally:
-        with suppress(ResultsError):  # then the next one waits until it sees that this process is gone
+        # A term that cannot be ended is no failure of the work: the next process waits until it sees that this one is
+        # gone.
+        with suppress(ResultsError):
             term.end()

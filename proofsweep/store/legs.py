@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -39,8 +40,9 @@ class HeldLeg:
     def is_lost(self) -> bool:
         """Whether another process has ended it, or has the entry: some gateways let two creates of a name through."""
         holder = self.results.log.entry(self.entry).facts.get("holder")
-        is_others = isinstance(holder, dict) and holder.get("token") != self.signs.holder.token
-        return is_others or self.signs.receipt() is not None
+        if isinstance(holder, dict) and holder.get("token") != self.signs.holder.token:
+            return True
+        return self.signs.receipt() is not None
 
     def stop_asked(self) -> RunMustStop | None:
         """Return why somebody asked this process to stop the leg; None if nobody did."""
@@ -48,7 +50,8 @@ class HeldLeg:
         request = read_document(self.results.store, name, JSON_OBJECT)
         if request is None:
             return None
-        return RunMustStop(printable(str(request.get("why"))), ended_by=EndedBy(request.get("ended_by")))
+        why = printable(str(request.get("why")))
+        return RunMustStop(why, ended_by=EndedBy(request.get("ended_by")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +79,31 @@ class Legs:
         open; the caller has ended those of dead processes.
         """
         self.results.enter_plan(self.run)
-        holder, number = this_process(self.clock(), facts), 0
+        holder = this_process(self.clock(), facts)
+        number = 0
 
         def decide(runs: Runs) -> Row:
             nonlocal number
             refuse(runs)
-            record, step = runs.of(self.run), self.run.partitions
-            for leg in () if record is None else record.open:
-                if (leg.leg - 1) % step == partition:
-                    raise self.active_error(leg)
-            begun = [] if record is None else [leg for leg in record.numbers if (leg - 1) % step == partition]
-            number = begun[-1] + step if begun else partition + 1
+            number = self._next_leg(runs, partition)
             return {"leg": number, "holder": asdict(holder), "ends_as": ends_as, "is_given_up": is_given_up}
 
-        entry = self.results.log.append(EntryKind.BEGUN, self.run.run_id, decide).through
+        runs = self.results.log.append(EntryKind.BEGUN, self.run.run_id, decide)
         signs = Signs(self.results.store, self.run.run_id, number, holder, self.clock)
-        return HeldLeg(self.results, entry, signs)
+        return HeldLeg(self.results, runs.through, signs)
+
+    def _next_leg(self, runs: Runs, partition: int) -> int:
+        """Return the number of the next leg of a partition; RunIsActive if one of its legs is open."""
+        # The legs of each partition are a sequence of their own: of 3 partitions, the second one has 2, 5, 8.
+        step = self.run.partitions
+        record = runs.of(self.run)
+        if record is None:
+            return partition + 1
+        for leg in record.open:
+            if (leg.leg - 1) % step == partition:
+                raise self.active_error(leg)
+        begun = [leg for leg in record.numbers if (leg - 1) % step == partition]
+        return begun[-1] + step if begun else partition + 1
 
     def open(self) -> list[BegunLeg]:
         """Return the legs that have not ended: of each partition one at most."""
@@ -100,17 +112,23 @@ class Legs:
 
     def shown(self) -> list[OpenLeg]:
         """Return the open legs, each with how far it was at its last heartbeat."""
-        shown = (self.signs_of(leg).shown() for leg in self.open())
-        return [leg for leg in shown if leg is not None]
+        legs: list[OpenLeg] = []
+        for begun in self.open():
+            leg = self.signs_of(begun).shown()
+            if leg is not None:  # it has ended since
+                legs.append(leg)
+        return legs
 
     def alive(self) -> list[BegunLeg]:
         """Return the open legs whose process works; wait up to 30 s for a heartbeat if nothing else can tell."""
-        opened = self.open()
-        if not opened:
+        legs = self.open()
+        if not legs:
             return []
-        with ThreadPoolExecutor(len(opened)) as pool:  # each leg of another machine may have to be waited for
-            are_alive = list(pool.map(lambda leg: self.signs_of(leg).are_alive(self.rest), opened))
-        return [leg for leg, is_alive in zip(opened, are_alive, strict=True) if is_alive]
+        signs = [self.signs_of(leg) for leg in legs]
+        # Each leg of another machine may have to be waited for, so all of them at once.
+        with ThreadPoolExecutor(len(legs)) as pool:
+            are_alive = list(pool.map(lambda sign: sign.are_alive(self.rest), signs))
+        return [leg for leg, is_alive in zip(legs, are_alive, strict=True) if is_alive]
 
     def signs_of(self, leg: BegunLeg) -> Signs:
         return Signs(self.results.store, self.run.run_id, leg.leg, leg.holder, self.clock)
@@ -127,13 +145,13 @@ def ask_to_stop(store: Store, leg: OpenLeg, now: datetime, reason: RunMustStop |
     The request is for this process alone: it never stops a later leg, nor another holder of the same leg. The first
     one counts. Without a reason, a person asks by a command.
     """
-    by_command = f"It was stopped by `proofsweep stop`, asked on {socket.gethostname()}."
-    reason = reason or RunMustStop(by_command, ended_by=EndedBy.CANCELLED)
+    if reason is None:
+        by_command = f"It was stopped by `proofsweep stop`, asked on {socket.gethostname()}."
+        reason = RunMustStop(by_command, ended_by=EndedBy.CANCELLED)
+    name = layout.stop_name(leg.run_id, leg.leg, leg.holder.token)
     request = {"asked_at": now.isoformat(), "why": reason.message, "ended_by": reason.ended_by}
-    try:
-        store.create(layout.stop_name(leg.run_id, leg.leg, leg.holder.token), json_bytes(request))
-    except NameTaken:
-        return
+    with suppress(NameTaken):
+        store.create(name, json_bytes(request))
 
 
 def refuse_rivals(results: Results, runs: Runs, environment: str, identity: str, run_id: str = "") -> None:

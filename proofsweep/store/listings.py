@@ -45,9 +45,11 @@ class Listing:
         self.rows += 1
         self._hashes.append(hash(item.item_id))
         self._places.append(hash(utf8_text(item.audio)))
-        path = item.relative_path or ""
-        if item.ineligible is not None and item.ineligible.reason == Reason.UNREADABLE_FOLDER and path.endswith("/"):
-            self.unread.append(path)
+        ineligible = item.ineligible
+        if ineligible is not None and ineligible.reason == Reason.UNREADABLE_FOLDER:
+            path = item.relative_path or ""
+            if path.endswith("/"):
+                self.unread.append(path)
         self._waiting.append(planned_row(item))
         if len(self._waiting) == _ROWS_AT_ONCE:
             self._write_waiting()
@@ -59,7 +61,8 @@ class Listing:
         self._file.seek(0)
         waiting = ITEMS.empty_table()
         for batch in pa.ipc.open_stream(self._file):
-            waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+            rows = pa.Table.from_batches([batch])
+            waiting = pa.concat_tables([waiting, rows])
             while waiting.num_rows >= rows_each:
                 yield waiting.slice(0, rows_each)
                 waiting = waiting.slice(rows_each)
@@ -87,16 +90,22 @@ class Listing:
 
 
 def gone_since(results: Results, listing: Listing, environment: str, identity: str) -> set[str]:
-    """Return the items that the listing before had, and this one has not.
-
-    What lies in a folder that could not be read is not known to be gone.
-    """
+    """Return the items that the listing before had, and this one has not."""
     run = newest_listings(results.log.runs().newest_first()).get((environment, identity))
-    names = listing_objects(results, run) if run else []
-    tables = (read_table(results.store, name, _NAMED) for name in names)
-    listed, unread = listing.items, tuple(listing.unread)
-    before = (row for table in tables for row in zip(*(each.to_pylist() for each in table.columns), strict=True))
-    return {str(item) for item, path in before if item not in listed and not (path or "").startswith(unread)}
+    if run is None:
+        return set()
+    listed = listing.items
+    unread = tuple(listing.unread)
+    gone = set[str]()
+    for name in listing_objects(results, run):
+        table = read_table(results.store, name, _NAMED)
+        item_ids = table["item_id"].to_pylist()
+        paths = table["relative_path"].to_pylist()
+        for item_id, path in zip(item_ids, paths, strict=True):
+            # What lies in a folder that could not be read is not known to be gone.
+            if item_id not in listed and not (path or "").startswith(unread):
+                gone.add(str(item_id))
+    return gone
 
 
 def write_gone(results: Results, run_id: str, listing: Listing, environment: str, identity: str) -> None:
@@ -108,12 +117,10 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
 
 
 def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecord]:
-    """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first.
-
-    A run that was given up lists nothing.
-    """
+    """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first."""
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
+        # A run that was given up lists nothing.
         if not (run.plan.lists_a_part or run.is_given_up):
             newest.setdefault((run.plan.environment, run.plan.identity), run)
     return newest
@@ -121,36 +128,44 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
 
 def listing_objects(results: Results, run: RunRecord) -> list[str]:
     """Name the objects that list the whole catalog of a run: its planned items, if it left nothing out."""
-    return results.store.names(layout.items_folder(run.plan.run_id, "listed" if run.plan.skipped else "items"))
+    which: layout.ItemList = "listed" if run.plan.skipped else "items"
+    return results.store.names(layout.items_folder(run.plan.run_id, which))
 
 
 def places_of_others(results: Results, environment: str, identity: str) -> Iterator[bytes]:
     """Yield where the audio lies that the other catalogs of an environment list."""
-    for (where, of_catalog), run in newest_listings(results.log.runs().counted_first()).items():
-        if where == environment and of_catalog != identity:
-            for name in listing_objects(results, run):
-                places = read_table(results.store, name, _PLACED)["audio"].to_pylist()
-                yield from (place for place in places if place is not None)
+    listings = newest_listings(results.log.runs().counted_first())
+    for (where, of_catalog), run in listings.items():
+        if where != environment or of_catalog == identity:
+            continue
+        for name in listing_objects(results, run):
+            yield from _places_in(results, name)
+
+
+def _places_in(results: Results, name: str) -> list[bytes]:
+    audio = read_table(results.store, name, _PLACED)["audio"].to_pylist()
+    return [place for place in audio if place is not None]
 
 
 def held_before(results: Results, environment: str, identity: str, folders: Sequence[str]) -> list[str]:
-    """Return those of some folders in which the newest whole listing of a catalog had files, or that it missed too.
-
-    Where passes over a watched folder move files away, an empty folder is normal.
-    """
+    """Return those of some folders in which the newest whole listing of a catalog had files, or that it missed too."""
     runs = results.log.runs()
+    # Where passes over a watched folder move files away, an empty folder is normal.
     watched = {plan.catalog for plan in runs.plans(environment) if plan.catalog_kind == INGEST}
-    emptied = (folder for folder in folders if not _is_in_any(utf8_text(folder), watched))
-    asked = {raw_bytes(posixpath.join(folder, "")): folder for folder in emptied}
+    places: dict[bytes, str] = {}  # the folders that nobody empties, by what paths in them begin with
+    for folder in folders:
+        if not _is_in_any(utf8_text(folder), watched):
+            places[raw_bytes(posixpath.join(folder, ""))] = folder
     run = newest_listings(runs.newest_first()).get((environment, identity))
-    if not asked or run is None:
+    if not places or run is None:
         return []
-    found, places = set[bytes](), tuple(asked)
+    held = set[bytes]()
+    beginnings = tuple(places)
     for name in listing_objects(results, run):
-        listed = read_table(results.store, name, _PLACED)["audio"].to_pylist()
-        for audio in (each for each in listed if each is not None and each.startswith(places)):
-            found.update(place for place in places if audio.startswith(place))
-    return [folder for place, folder in asked.items() if place in found]
+        for audio in _places_in(results, name):
+            if audio.startswith(beginnings):  # few are: this one call spares a call for each of the folders
+                held.update(place for place in places if audio.startswith(place))
+    return [folder for place, folder in places.items() if place in held]
 
 
 def _is_in_any(location: str, folders: Iterable[str]) -> bool:

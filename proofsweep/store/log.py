@@ -55,11 +55,11 @@ class Log:
         newest = 0
         for folder in reversed(self._store.folders(layout.LOG_FOLDER)):
             names = self._store.names(f"{layout.LOG_FOLDER}/{folder}")
-            numbers = [number for name in names if (number := layout.log_number(name))]
-            if numbers:
-                newest = max(numbers)
+            newest = max(map(layout.log_number, names), default=0)
+            if newest:
                 break
-        while self._store.read(layout.log_name(newest + 1)) is not None:  # a listing may lag behind
+        # A listing may lag behind: an entry that it lacks would be written once more.
+        while self._store.read(layout.log_name(newest + 1)) is not None:
             newest += 1
         return newest
 
@@ -68,7 +68,8 @@ class Log:
         yield from some_at_once(range(first, last + 1), self._entry_or_missing, REQUESTS_AT_ONCE)
 
     def entries_after(self, number: int) -> Iterator[LogEntry]:
-        """Yield the entries behind one, up to the first that is missing; no listing is asked."""
+        """Yield the entries behind one, up to the first that is missing."""
+        # No listing is asked, as it may lag behind: numbers have no gap.
         while True:
             number += 1
             content = self._store.read(layout.log_name(number))
@@ -82,7 +83,8 @@ class Log:
 
     def create(self, number: int, previous: str, kind: EntryKind, run_id: str, facts: Row) -> LogEntry | None:
         """Create an entry, with the digest of the one before; None if another one has its number."""
-        content = json_bytes({"number": number, "kind": kind, "run_id": run_id, **facts, "previous": previous})
+        entry = {"number": number, "kind": kind, "run_id": run_id, **facts, "previous": previous}
+        content = json_bytes(entry)
         try:
             self._store.create(layout.log_name(number), content)
         except NameTaken:
@@ -91,14 +93,46 @@ class Log:
 
     def _entry_or_missing(self, number: int) -> LogEntry:
         content = self._store.read(layout.log_name(number))
-        return LogEntry(number=number) if content is None else _entry_of(number, content)
+        if content is None:
+            return LogEntry(number=number)
+        return _entry_of(number, content)
 
 
 def _entry_of(number: int, content: bytes) -> LogEntry:
+    # One that cannot be read keeps its digest: the entry after it names that, and the line goes on.
     digest = sha256_hex(content)
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         facts = json.loads(content)
-        kind, run_id, previous = EntryKind(facts.pop("kind")), str(facts.pop("run_id")), str(facts.pop("previous"))
+        kind = EntryKind(facts.pop("kind"))
+        run_id = str(facts.pop("run_id"))
+        previous = str(facts.pop("previous"))
         if facts.pop("number") == number and layout.is_run_id(run_id):
             return LogEntry(number=number, kind=kind, run_id=run_id, facts=facts, previous=previous, digest=digest)
     return LogEntry(number=number, digest=digest)
+
+
+def named_by(entry: LogEntry) -> str | None:
+    """Name the object that an entry speaks of, with its digest: it was written before, and is never changed."""
+    if entry.kind is EntryKind.PLANNED:
+        return layout.plan_name(entry.run_id)
+    if entry.kind is EntryKind.ENDED:
+        return layout.receipt_name(entry.run_id, leg_of_entry(entry))
+    return None
+
+
+def leg_of_entry(entry: LogEntry) -> int:
+    leg = entry.facts.get("leg")
+    return leg if isinstance(leg, int) else 0
+
+
+def what_is_wrong(entry: LogEntry, content: bytes | None) -> str:
+    """Say what is missing or cannot be read: the entry, or the object that it speaks of, which has this content."""
+    name = layout.log_name(entry.number)
+    if not entry.digest:
+        return f"{name} is missing"
+    named = named_by(entry)
+    if named is None:
+        return f"{name} cannot be read"
+    if content is None:
+        return f"{named} is missing"
+    return f"{named} cannot be read"

@@ -75,19 +75,19 @@ def _opened(url: str, called: str, *, is_marked: bool, must_exist: bool = False)
         except RuntimeError as error:
             raise ResultsError(f"The {called} cannot be used: {url} begins with the name of no user.") from error
         return FolderStore(path, called, is_marked=is_marked, must_exist=must_exist)
-    if scheme == "file" or is_bucket(url):
-        try:
-            location = path_of(url, "/")
-        except CatalogError as error:
-            raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
-        if scheme == "file":
-            return FolderStore(Path(location), called, is_marked=is_marked, must_exist=must_exist)
+    if scheme != "file" and not is_bucket(url):
+        kinds = ", ".join(f"{bucket_scheme}://" for bucket_scheme in sorted(BUCKET_SCHEMES))
+        raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
+    try:
+        location = path_of(url, "/")
+    except CatalogError as error:
+        raise ResultsError(f"The {called} cannot be used: {error.message}.") from error
+    if scheme == "file":
+        return FolderStore(Path(location), called, is_marked=is_marked, must_exist=must_exist)
 
-        from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
+    from proofsweep.store.bucket_store import BucketStore  # noqa: PLC0415 - only for buckets, which few have
 
-        return BucketStore(location, called=called, is_marked=is_marked, must_exist=must_exist)
-    kinds = ", ".join(f"{each}://" for each in sorted(BUCKET_SCHEMES))
-    raise ResultsError(f"A {called} at {scheme}:// is not supported; give a folder, or a URL of {kinds}.")
+    return BucketStore(location, called=called, is_marked=is_marked, must_exist=must_exist)
 
 
 def probe(store: Store) -> None:
@@ -100,6 +100,7 @@ def probe(store: Store) -> None:
         probed = store.writable_place()
     name = f"_probe-{secrets.token_hex(8)}.json"
     probed.create(name, b"{}\n")
+    # The second object of the name must be refused: else two processes could hold one leg.
     try:
         probed.create(name, b"[]\n")
     except NameTaken:
@@ -165,8 +166,8 @@ class FolderStore:
     def create(self, name: str, content: bytes) -> None:
         """Make an object whose bytes stand there for good; NameTaken if other bytes stand there.
 
-        To write the same bytes again is no error, so that a write whose answer was lost can be repeated; who must know
-        that no other process has written them puts something of its own into them.
+        To write the same bytes again is no error, so that a write whose answer was lost can be repeated. A caller that
+        must know that no other process has written them puts something of its own into them.
         """
 
         def put(root: int, draft: Path, path: Path) -> None:
@@ -174,11 +175,12 @@ class FolderStore:
                 link(root, draft, path)
             except NoHardLinks:
                 raise
-            except OSError as error:  # NFS repeats a request whose answer was lost, and finds the name taken
-                there = _read_at(root, path)
-                if there is None and not isinstance(error, FileExistsError):
+            except OSError as error:
+                # NFS repeats a request whose answer was lost, and then finds the name taken by this very file.
+                stored = _read_at(root, path)
+                if stored is None and not isinstance(error, FileExistsError):
                     raise
-                if there != content:
+                if stored != content:
                     raise NameTaken(f"{name} exists already.") from error
 
         self._write(name, content, put)
@@ -189,10 +191,8 @@ class FolderStore:
         self._write(name, content, rename)
 
     def replace_derived(self, name: str, content: bytes) -> None:
-        """Do so for what each reader can make anew; only those to whom the folder belongs write it.
-
-        Whoever else reads here, root too, would leave a file that the owner may not be able to read or to replace.
-        """
+        """Do so for what each reader can make anew; only those to whom the folder belongs write it."""
+        # Whoever else reads here, root too, would leave a file that the owner may not be able to read or to replace.
         if self._is_ours():
             self.replace(name, content)
 
@@ -200,9 +200,12 @@ class FolderStore:
     def _is_ours(self) -> bool:
         with self.wrapped_errors("read"):
             root = self._path.stat()
-        is_owner = root.st_uid == os.geteuid()
-        is_shared = root.st_mode & stat.S_IWGRP and root.st_gid in {os.getegid(), *os.getgroups()}
-        return is_owner or bool(is_shared and os.geteuid() != 0)
+        user = os.geteuid()
+        if root.st_uid == user:
+            return True
+        groups = {os.getegid(), *os.getgroups()}
+        is_shared = bool(root.st_mode & stat.S_IWGRP) and root.st_gid in groups
+        return is_shared and user != 0
 
     @bounded
     def read(self, name: str) -> bytes | None:
@@ -223,15 +226,18 @@ class FolderStore:
 
     def names(self, folder: str) -> list[str]:
         """List the full names of the objects directly in a folder, sorted; none if it is missing."""
-        return [f"{folder}/{name}" for name, is_object in self._entries(folder, is_file) if is_object]
+        entries = self._entries(folder, is_file)
+        return [f"{folder}/{name}" for name, is_object in entries if is_object]
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Return the sizes in bytes of the objects directly in a folder, by their full names."""
-        return {f"{folder}/{name}": size for name, size in self._entries(folder, size_of) if size is not None}
+        entries = self._entries(folder, size_of)
+        return {f"{folder}/{name}": size for name, size in entries if size is not None}
 
     def folders(self, folder: str, after: str = "") -> list[str]:
         """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
-        return [name for name, is_object in self._entries(folder, is_file) if name > after and not is_object]
+        entries = self._entries(folder, is_file)
+        return [name for name, is_object in entries if name > after and not is_object]
 
     @bounded
     def delete(self, name: str) -> None:
@@ -241,10 +247,7 @@ class FolderStore:
 
     @bounded
     def unfinished_writes(self) -> dict[str, int]:
-        """Return the sizes in bytes of what killed processes had begun to write, by name; a week passed since.
-
-        The clock is that of the file system: something else was written into the store a week later.
-        """
+        """Return the sizes in bytes of what killed processes had begun to write, by name; a week passed since."""
         drafts: dict[str, os.stat_result] = {}
         newest = 0.0
         with self.wrapped_errors("read"), suppress(FileNotFoundError), self._root.opened():
@@ -256,7 +259,10 @@ class FolderStore:
                         newest = max(newest, facts.st_mtime)
                         if file.startswith(DRAFT):
                             drafts[str(path.relative_to(self._path))] = facts
-        return {name: facts.st_size for name, facts in drafts.items() if newest - facts.st_mtime > _NOBODYS_SECONDS}
+        # The clock is that of the file system: something else was written into the store a week later. This machine's
+        # may be wrong, and a draft that another process still writes would be deleted.
+        last_old = newest - _NOBODYS_SECONDS
+        return {name: facts.st_size for name, facts in drafts.items() if facts.st_mtime < last_old}
 
     def _write(self, name: str, content: bytes, put: Put) -> None:
         with self.wrapped_errors("written"), self._root.opened_to_write() as root:
@@ -277,9 +283,9 @@ class FolderStore:
         except FileNotFoundError:
             return
         except NotADirectoryError as error:
-            above = next((path for path in (self._path, *self._path.parents) if path.is_file()), None)
-            if above is not None:
-                raise ResultsError(f"The {self._called} {self.url} cannot be used: {above} is a file.") from error
+            for path in (self._path, *self._path.parents):
+                if path.is_file():
+                    raise ResultsError(f"The {self._called} {self.url} cannot be used: {path} is a file.") from error
 
     @contextmanager
     def wrapped_errors(self, what: str) -> Iterator[None]:
@@ -333,14 +339,17 @@ def read_required(store: Store, name: str) -> bytes:
 def read_document(store: Store, name: str, kind: TypeAdapter[Document]) -> Document | None:
     """Read a JSON document; None if there is none of the name. ResultsError if it is not whole."""
     content = store.read(name)
+    if content is None:
+        return None
     try:
-        return None if content is None else kind.validate_json(content)
+        return kind.validate_json(content)
     except ValueError as damage:
         raise damaged(store, name, "it is not whole") from damage
 
 
 def json_bytes(document: object) -> bytes:
-    return json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def sha256_hex(content: bytes) -> str:

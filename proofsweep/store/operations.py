@@ -41,8 +41,9 @@ _READ = [field.name for field in fields(QuotaReading)]
 
 def operation_of(store: Store, operation_id: str) -> Operation | None:
     """Read an operation; None if there is no such one. ResultsError if it is damaged."""
-    is_one = layout.kind_of(operation_id)
-    return read_document(store, layout.plan_name(operation_id), OPERATION) if is_one else None
+    if not layout.kind_of(operation_id):
+        return None
+    return read_document(store, layout.plan_name(operation_id), OPERATION)
 
 
 def environments_of_operations(results: Results) -> set[str]:
@@ -50,13 +51,15 @@ def environments_of_operations(results: Results) -> set[str]:
 
 
 def environments_of_probes(results: Results) -> set[str]:
-    """Read one part of each environment: it has the same name on each day."""
     store = results.store
     days = [f"{_TABLE}/{day}" for day in store.folders(_TABLE)]
-    parts = chain.from_iterable(some_at_once(days, store.names, REQUESTS_AT_ONCE))
-    one_of_each = {part.rpartition("/")[2]: part for part in parts}
+    # The part of an environment has the same name on each day, so one of each name is enough to read.
+    one_of_each: dict[str, str] = {}
+    for part in chain.from_iterable(some_at_once(days, store.names, REQUESTS_AT_ONCE)):
+        _, _, name = part.rpartition("/")
+        one_of_each[name] = part
     probed = results.table(_TABLE, one_of_each.values(), ["environment"])["environment"]
-    return {str(environment) for environment in probed.unique().to_pylist()}
+    return set(map(str, probed.unique().to_pylist()))
 
 
 def is_complete(results: Results, operation_id: str) -> bool:
@@ -66,9 +69,11 @@ def is_complete(results: Results, operation_id: str) -> bool:
 
 def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
     """Return the location and hex sha256 of each sidecar that a recovery has written."""
-    table = results.table("recoveries", results.all_parts("recoveries"), _RECOVERED)
+    parts = results.all_parts("recoveries")
+    table = results.table("recoveries", parts, _RECOVERED)
     written = table.filter(pc.is_valid(table["recovered_to"]))
-    return frozenset(zip(*(written[name].to_pylist() for name in _RECOVERED), strict=True))
+    columns = [written[name].to_pylist() for name in _RECOVERED]
+    return frozenset(zip(*columns, strict=True))
 
 
 def add_pass(
@@ -78,23 +83,26 @@ def add_pass(
     rows: Sequence[Row],
     rest: Callable[[float], object] = sleep,
 ) -> None:
-    """Add the rows of a pass that began then; ResultsError if the store cannot be used, or the part is damaged.
-
-    Another pass may have read the part before, and write it without these rows: so they are looked for afterwards.
-    """
-    name, new = _part_of(environment, began.date()), pa.Table.from_pylist(list(rows), schema=SCHEMAS[_TABLE])
+    """Add the rows of a pass that began then; ResultsError if the store cannot be used, or the part is damaged."""
+    schema = SCHEMAS[_TABLE]
+    name = _part_of(environment, began.date())
+    new = pa.Table.from_pylist(list(rows), schema=schema)
+    added = {row["operation_id"] for row in rows}
+    # Another pass may have read the part before, and write it without these rows: so they are looked for afterwards.
     while True:
-        known = _probes_in(results, name, SCHEMAS[_TABLE])
-        if {row["operation_id"] for row in rows} <= set(known["operation_id"].to_pylist()):
+        stored = _probes_in(results, name, schema)
+        if added <= set(stored["operation_id"].to_pylist()):
             return
-        results.store.replace(name, parquet_of(pa.concat_tables([known, new])))
+        both = pa.concat_tables([stored, new])
+        results.store.replace(name, parquet_of(both))
         rest(_LOOK_AGAIN_SECONDS)
 
 
 def probes_of(results: Results, environment: str, columns: list[str], days: Iterable[date]) -> pa.Table:
-    names = [_part_of(environment, day) for day in days]
     schema = pa.schema([SCHEMAS[_TABLE].field(name) for name in columns])
-    return pa.concat_tables([schema.empty_table(), *(_probes_in(results, name, schema) for name in names)])
+    names = [_part_of(environment, day) for day in days]
+    tables = [_probes_in(results, name, schema) for name in names]
+    return pa.concat_tables([schema.empty_table(), *tables])
 
 
 def newest_probes(results: Results, environment: str, since: date | None) -> list[QuotaReading]:
@@ -115,10 +123,13 @@ def newest_probes(results: Results, environment: str, since: date | None) -> lis
 
 def _part_of(environment: str, day: date) -> str:
     folder = layout.table_folder(_TABLE, day)
-    return f"{folder}/{hashlib.sha256(environment.encode()).hexdigest()[:8]}.parquet"
+    digest = hashlib.sha256(environment.encode()).hexdigest()
+    return f"{folder}/{digest[:8]}.parquet"
 
 
 def _probes_in(results: Results, name: str, schema: pa.Schema) -> pa.Table:
-    """Read a part, which is asked for itself: where a listing lags, a pass would replace it without its rows."""
+    # The part is asked for itself: where a listing lags, a pass would replace it without its rows.
     content = results.store.read(name)
-    return schema.empty_table() if content is None else read_table(results.store, name, schema, content)
+    if content is None:
+        return schema.empty_table()
+    return read_table(results.store, name, schema, content)

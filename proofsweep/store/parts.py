@@ -9,6 +9,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,12 +39,15 @@ from proofsweep.store.tables import TIME, Column
 
 
 def _schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
-    kinds = (pa.timestamp("us", "UTC") if each.kind == TIME else pa.type_for_alias(each.kind) for each in columns)  # type: ignore[call-overload]  # the stubs want literals
-    fields = [
-        pa.field(each.name, kind, nullable=each.nullable, metadata={"comment": each.meaning})
-        for each, kind in zip(columns, kinds, strict=True)
-    ]
+    fields = [_field_of(column) for column in columns]
     return pa.schema(fields).with_metadata({"proofsweep.table": table})
+
+
+def _field_of(column: Column) -> "pa.Field[pa.DataType]":
+    kind: pa.DataType = pa.timestamp("us", "UTC")
+    if column.kind != TIME:
+        kind = pa.type_for_alias(column.kind)  # type: ignore[call-overload]  # the stubs want literals
+    return pa.field(column.name, kind, nullable=column.nullable, metadata={"comment": column.meaning})
 
 
 SCHEMAS = {name: _schema_of(name, table.columns) for name, table in tables.TABLES.items()}
@@ -71,8 +75,11 @@ class Pruning:
     @property
     def takes_list(self) -> bool:
         """Whether it deletes what its run lists of its catalog."""
-        lists = f"{layout.items_folder(self.run_id)}/", f"{layout.items_folder(self.run_id, 'listed')}/"
-        return self.is_whole or any(name.startswith(lists) for name in self.deleted)
+        if self.is_whole:
+            return True
+        items = f"{layout.items_folder(self.run_id)}/"
+        listed = f"{layout.items_folder(self.run_id, 'listed')}/"
+        return any(name.startswith((items, listed)) for name in self.deleted)
 
     @property
     def last(self) -> str:
@@ -83,7 +90,7 @@ class Pruning:
 PRUNING = TypeAdapter(Pruning)
 
 
-_ZSTD_ROWS = 1_000  # of fewer, to set zstd up for each column takes longer than all else, and saves nothing
+_ZSTD_ROWS = 1_000
 _ITEMS_AT_ONCE = 500  # planned items that are made of an object at once: some 3 KB each while they are made
 
 
@@ -113,14 +120,19 @@ class Results:
     def items(self, plan: Plan, rows: Collection[int] | None = None) -> Iterator[WorkItem]:
         """Yield the planned items of these rows, all by default, one by one, in manifest order."""
         rows = range(plan.items) if rows is None else rows
-        for number in sorted({row // plan.batch_items for row in rows}):
+        numbers = {row // plan.batch_items for row in rows}
+        for number in sorted(numbers):
             table = read_table(self.store, layout.items_name(plan.run_id, number), ITEMS)
-            for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
-                yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
+            for batch in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
+                for row in batch.to_pylist():
+                    if row["manifest_row"] in rows:
+                        yield planned_item(row)
 
     def write_plan(self, plan: AnyRun) -> None:
         """Write the plan, after its items, and enter it in the log: this makes the run, or the operation, exist."""
-        self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
+        # The entry comes last: a run that the log names is whole, wherever the process is killed.
+        document = json_bytes(asdict(plan))
+        self.store.create(layout.plan_name(plan.run_id), document)
         self.enter_plan(plan)
 
     def enter_plan(self, plan: AnyRun) -> None:
@@ -129,19 +141,22 @@ class Results:
             return
 
         def decide(runs: Runs) -> Row | None:
-            holder = asdict(this_process(utc_now(), {}))
-            known = runs.of(plan) is not None
-            return None if known else {"sha256": self.plan_digest(plan.run_id), "holder": holder}
+            if runs.of(plan) is not None:  # another process has entered it since
+                return None
+            holder = this_process(utc_now(), {})
+            return {"sha256": self.plan_digest(plan.run_id), "holder": asdict(holder)}
 
         self.log.append(EntryKind.PLANNED, plan.run_id, decide)
 
     def plan(self, run_id: str) -> Plan:
         """Read a run's plan; ResultsError if there is no such run here."""
-        known = self.log.known.records.get(run_id)
-        if known is not None:
-            return known.plan
-        is_one = layout.is_run_id(run_id) and not layout.kind_of(run_id)
-        plan = read_document(self.store, layout.plan_name(run_id), PLAN) if is_one else None
+        record = self.log.known.records.get(run_id)
+        if record is not None:
+            return record.plan
+        # A person may name anything: an operation's plan is another document, and other text is no name of an object.
+        plan = None
+        if layout.is_run_id(run_id) and not layout.kind_of(run_id):
+            plan = read_document(self.store, layout.plan_name(run_id), PLAN)
         if plan is None:
             hint = "`proofsweep status` names the last ones"
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}: {hint}.")
@@ -152,36 +167,49 @@ class Results:
 
     def parts_of(self, table: str, plan: AnyRun, leg: int | None = None) -> list[str]:
         """List the names of one run's parts of a table, or of one of its legs, sorted."""
-        return sorted(name for name in self._parts(table, plan) if leg in {None, layout.leg_of(name)})
+        names = self._parts(table, plan)
+        return sorted(name for name in names if leg in {None, layout.leg_of(name)})
 
     def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> list[int]:
         """Count the rows of each partition's verdicts; those of `own` parts, and of ended legs, need not be read."""
-        known, rows = {part.name: part for part in own}, [0] * plan.partitions
-        for name, part in (dict.fromkeys(known) | self._parts("verdicts", plan)).items():
-            found = part or known.get(name) or self.marked_part(name)[0]
-            rows[plan.partition_of_leg(layout.leg_of(name))] += found.rows
+        # A listing may lack the newest of the own parts.
+        parts: dict[str, Part | None] = {part.name: part for part in own}
+        for name, part in self._parts("verdicts", plan).items():
+            parts[name] = part or parts.get(name)
+        rows = [0] * plan.partitions
+        for name, part in parts.items():
+            published = part or self.marked_part(name)[0]
+            partition = plan.partition_of_leg(layout.leg_of(name))
+            rows[partition] += published.rows
         return rows
 
     def _parts(self, table: str, plan: AnyRun) -> dict[str, Part | None]:
-        """Return the parts of a run by their names; None for one that no receipt names yet.
-
-        A leg that has ended has the parts that its receipt names, also if a listing does not show them yet. What a
-        pruning has deleted, or will delete, is left out, and so is what is missing: its rows remain.
-        """
+        """Return the parts of a run by their names; None for one that no receipt names yet."""
         folder = layout.table_folder(table, plan.run_date)
-        ended = self.ended_parts(plan) if table in {plan.table, "exchanges"} else {}  # receipts name no others
-        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
-        found: dict[str, Part | None] = {name: None for name in listed if layout.leg_of(name) not in {0, *ended}}
-        gone = self.pruned_names(plan.run_id)
-        for part in (part for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/")):
-            if part.name not in gone and (part.name in listed or self._is_there(part.name)):
-                found[part.name] = part
-        return {name: part for name, part in found.items() if name not in gone}
+        ended: dict[int, list[Part]] = {}
+        if table in {plan.table, "exchanges"}:  # receipts name no others
+            ended = self.ended_parts(plan)
+        prefix = f"{folder}/{plan.run_id}-"
+        listed = [name for name in self.store.names(folder) if name.startswith(prefix)]
+        # What a pruning has deleted, or will delete, is left out. A listing that is older than this may still show it.
+        pruned = self.pruned_names(plan.run_id)
+        parts: dict[str, Part | None] = {}
+        for name in listed:
+            if name not in pruned and layout.leg_of(name) not in {0, *ended}:
+                parts[name] = None
+        # A leg that has ended has the parts that its receipt names, also if a listing does not show them yet. What is
+        # missing is left out: its rows remain.
+        for part in chain.from_iterable(ended.values()):
+            if not part.name.startswith(f"{folder}/") or part.name in pruned:
+                continue
+            if part.name in listed or self._is_there(part.name):
+                parts[part.name] = part
+        return parts
 
     def _is_there(self, name: str) -> bool:
-        """Whether a part that no listing shows is there; one that is missing is named, as a copy may lack it."""
         if self.store.read(name) is not None:
             return True
+        # A copy of a store may lack a part. It is named once, and the rest goes on.
         if name not in self._missing:
             self._missing.add(name)
             say(f"{name} is missing from the results store {self.store.url}: its rows remain; see: proofsweep audit")
@@ -190,40 +218,54 @@ class Results:
     def receipts(self, run: AnyRun) -> dict[int, Row]:
         """Read the receipts of the legs that have one, by their numbers; one that cannot be read is left out."""
         record = self.log.runs().of(run)
-        numbers = [] if record is None else record.numbers
-        names = [layout.receipt_name(run.run_id, leg) for leg in numbers]
-        found: dict[int, Row] = {}
-        for leg, content in zip(numbers, some_at_once(names, self.store.read, REQUESTS_AT_ONCE), strict=True):
+        if record is None:
+            return {}
+        names = [layout.receipt_name(run.run_id, leg) for leg in record.numbers]
+        contents = some_at_once(names, self.store.read, REQUESTS_AT_ONCE)
+        receipts: dict[int, Row] = {}
+        for leg, content in zip(record.numbers, contents, strict=True):
             with suppress(ValueError):
-                found[leg] = JSON_OBJECT.validate_json(content or b"")
-        return found
+                receipts[leg] = JSON_OBJECT.validate_json(content or b"")
+        return receipts
 
     def ended_parts(self, run: AnyRun) -> dict[int, list[Part]]:
         """Return the parts of each leg that has ended, by its receipt."""
-        named = {leg: receipt.get("parts") for leg, receipt in self.receipts(run).items()}
-        return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
+        parts: dict[int, list[Part]] = {}
+        for leg, receipt in self.receipts(run).items():
+            documents = receipt.get("parts")
+            if isinstance(documents, list):
+                parts[leg] = [Part(**document) for document in documents]
+        return parts
 
     def prunings_of(self, run_id: str) -> list[Pruning]:
         """Read the prunings of a run, the oldest first; none if it had none. ResultsError if one is damaged."""
-        found: list[Pruning] = []
+        prunings: list[Pruning] = []
         for number in self.log.runs().prunings.get(run_id, ()):
+            facts = self.log.entry(number).facts
             try:
-                found.append(PRUNING.validate_python({"run_id": run_id, **self.log.entry(number).facts}))
+                pruning = PRUNING.validate_python({"run_id": run_id, **facts})
             except ValidationError as damage:
                 raise damaged(self.store, layout.log_name(number), "it is no pruning") from damage
-        return found
+            prunings.append(pruning)
+        return prunings
 
     def pruned_names(self, run_id: str) -> frozenset[str]:
         """Name all objects of a run that prunings have deleted, or will when they are repeated."""
-        return frozenset(name for pruning in self.prunings_of(run_id) for name in pruning.deleted)
+        names = set[str]()
+        for pruning in self.prunings_of(run_id):
+            names.update(pruning.deleted)
+        return frozenset(names)
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
         """Write one part with its whole schema; NameTaken if there is one of the name."""
         schema = SCHEMAS[table]
         whole = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         if mark is not None:
-            said = (schema.metadata or {}) | {_JOURNAL: json.dumps(mark.journal).encode()}
-            whole = whole.replace_schema_metadata(said | ({_CLOSING: b"true"} if mark.is_closing else {}))
+            metadata = dict(schema.metadata or {})
+            metadata[_JOURNAL] = json.dumps(mark.journal).encode()
+            if mark.is_closing:
+                metadata[_CLOSING] = b"true"
+            whole = whole.replace_schema_metadata(metadata)
         written = parquet_of(whole)
         self.store.create(name, written)
         return Part(name=name, rows=whole.num_rows, sha256=sha256_hex(written))
@@ -233,20 +275,24 @@ class Results:
         content = read_required(self.store, name)
         try:
             file = pq.ParquetFile(pa.BufferReader(content))
-            said = file.schema_arrow.metadata or {}
-            mark = Mark(journal=json.loads(said.get(_JOURNAL, b"{}")), is_closing=_CLOSING in said)
+            metadata = file.schema_arrow.metadata or {}
+            journal = json.loads(metadata.get(_JOURNAL, b"{}"))
         except (pa.ArrowException, OSError, ValueError) as damage:
             raise damaged(self.store, name, "it cannot be read as Parquet") from damage
-        return Part(name=name, rows=file.metadata.num_rows, sha256=sha256_hex(content)), mark
+        part = Part(name=name, rows=file.metadata.num_rows, sha256=sha256_hex(content))
+        return part, Mark(journal=journal, is_closing=_CLOSING in metadata)
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""
-        none = pa.Table.from_batches([], schema=_schema(table, columns))  # `empty_table` would import pandas
-        parts = [none, *self.tables(names, columns)]
-        return pa.concat_tables(parts, promote_options="default")  # a column that an older part lacks is nullable there
+        schema = _schema(table, columns)
+        no_rows = pa.Table.from_batches([], schema=schema)  # `empty_table` would import pandas
+        tables = [no_rows, *self.tables(names, columns)]
+        # A column that an older part lacks is nullable there.
+        return pa.concat_tables(tables, promote_options="default")
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
-        return (self._table(name, columns) for name in names)
+        for name in names:
+            yield self._table(name, columns)
 
     def all_parts(self, table: str) -> Iterator[str]:
         for folder in self.store.folders(table):
@@ -254,33 +300,44 @@ class Results:
 
     def _table(self, name: str, columns: list[str] | None) -> pa.Table:
         content = self.store.read(name)
-        schema = _schema(name.partition("/")[0], columns)
-        if content is None and name in self.pruned_names(layout.run_of(name)):  # since it was listed
+        table, _, _ = name.partition("/")
+        schema = _schema(table, columns)
+        # A pruning may have deleted the part since it was listed. Any other part that is missing is an error.
+        if content is None and name in self.pruned_names(layout.run_of(name)):
             return schema.empty_table()
         return read_table(self.store, name, schema, content)
 
 
 def _schema(table: str, columns: list[str] | None) -> pa.Schema:
     whole = SCHEMAS[table]
-    return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
+    if columns is None:
+        return whole
+    fields = [whole.field(name) for name in columns]
+    return pa.schema(fields).with_metadata(whole.metadata)
 
 
 def parquet_of(table: pa.Table) -> bytes:
+    # Of few rows, to set zstd up for each column takes longer than all else, and saves nothing.
+    is_large = table.num_rows >= _ZSTD_ROWS
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd" if table.num_rows >= _ZSTD_ROWS else "snappy")
+    pq.write_table(table, buffer, compression="zstd" if is_large else "snappy")
     return buffer.getvalue()
 
 
 def table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
-    """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
-    return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
+    """Read one Parquet object in this thread."""
+    file = pq.ParquetFile(pa.BufferReader(content))
+    # Arrow's own threads can abort a process that ends right after a read.
+    return file.read(columns, use_threads=False)
 
 
 def read_table(store: Store, name: str, schema: pa.Schema, content: bytes | None = None) -> pa.Table:
     """Read the columns of a schema of a Parquet object, or of its content; ResultsError if it is missing or damaged."""
-    content = read_required(store, name) if content is None else content
+    if content is None:
+        content = read_required(store, name)
     try:
-        return conformed(table_of(content, schema.names), schema)
+        table = table_of(content, schema.names)
+        return conformed(table, schema)
     except (pa.ArrowException, OSError) as damage:
         raise damaged(store, name, "it cannot be read as Parquet") from damage
 
@@ -292,10 +349,15 @@ def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """
     if table.schema.equals(schema):
         return table.replace_schema_metadata(schema.metadata)
-    there = frozenset(table.column_names)
-    columns = [
-        table[field.name].cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type)
-        for field in schema
-    ]
-    fields = [field if field.name in there else field.with_nullable(True) for field in schema]
+    present = frozenset(table.column_names)
+    columns = []
+    fields = []
+    for field in schema:
+        if field.name in present:
+            columns.append(table[field.name].cast(field.type))
+            fields.append(field)
+        else:
+            nulls = pa.nulls(table.num_rows, field.type)
+            columns.append(pa.chunked_array([nulls]))
+            fields.append(field.with_nullable(True))
     return pa.table(columns, schema=pa.schema(fields).with_metadata(schema.metadata))

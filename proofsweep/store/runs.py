@@ -25,7 +25,7 @@ from proofsweep.domain.runs import INGEST, OUTCOMES, AnyRun, Operation, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.holder import Holder
-from proofsweep.store.log import EntryKind, Log, LogEntry
+from proofsweep.store.log import EntryKind, Log, LogEntry, leg_of_entry, named_by, what_is_wrong
 from proofsweep.store.objects import JSON_OBJECT, REQUESTS_AT_ONCE, Store
 from proofsweep.store.rows import with_instants
 
@@ -70,8 +70,9 @@ class LegRecord:
     @classmethod
     def of(cls, leg: int, receipt: Row) -> "LegRecord":
         """Read a receipt; ResultsError if it is damaged."""
+        cells = {**receipt, "leg": leg, "entry": None}
         try:
-            return _LEG.validate_python({**receipt, "leg": leg, "entry": None})
+            return _LEG.validate_python(cells)
         except ValidationError as damage:
             where = f"The receipt of leg {leg} of run {receipt.get('run_id')}"
             raise ResultsError(f"{where} is damaged. Restore it from a backup.") from damage
@@ -90,13 +91,14 @@ class LegRecord:
 
     @property
     def seconds(self) -> float:
-        began, ended = self.started_at, self.finished_at
-        return 0.0 if began is None or ended is None else (ended - began).total_seconds()
+        if self.started_at is None or self.finished_at is None:
+            return 0.0
+        return (self.finished_at - self.started_at).total_seconds()
 
     def count(self, column: str) -> int:
         """Return a whole number of its row of `runs`; 0 if its receipt has none."""
-        found = self.counts.get(column)
-        return found if isinstance(found, int) else 0
+        cell = self.counts.get(column)
+        return cell if isinstance(cell, int) else 0
 
 
 def _instant(cell: object) -> datetime | None:
@@ -114,14 +116,18 @@ class Record:
     open: Sequence[BegunLeg] = ()
 
     @property
+    def all_legs(self) -> "list[LegRecord | BegunLeg]":
+        return [*self.legs, *self.open]
+
+    @property
     def numbers(self) -> list[int]:
-        return sorted([*(leg.leg for leg in self.legs), *(leg.leg for leg in self.open)])
+        return sorted(leg.leg for leg in self.all_legs)
 
     @property
     def begun(self) -> list[BegunLeg]:
         """All legs that ever began, by their numbers."""
-        ended = [leg.began for leg in self.legs if leg.began is not None]
-        return sorted([*ended, *self.open], key=lambda leg: leg.leg)
+        begun = [leg.began for leg in self.legs if leg.began is not None]
+        return sorted([*begun, *self.open], key=lambda leg: leg.leg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +142,16 @@ class RunRecord(Record):
 
     @property
     def remaining(self) -> int:
-        """How many rows have no outcome: the fewest that a leg has left; a leg may have missed parts of another."""
+        """How many rows have no outcome."""
         if self.is_complete:
             return 0
-        left = (leg.counts.get("remaining") for leg in self.legs)
-        return min((found for found in left if isinstance(found, int)), default=self.plan.items)
+        # A leg may have missed parts of another one, so that of several counts the least is true.
+        counts: list[int] = []
+        for leg in self.legs:
+            count = leg.counts.get("remaining")
+            if isinstance(count, int):
+                counts.append(count)
+        return min(counts, default=self.plan.items)
 
     @property
     def is_over(self) -> bool:
@@ -149,12 +160,13 @@ class RunRecord(Record):
 
     @property
     def is_superseded(self) -> bool:
-        ends = [leg.ended_by for leg in self.legs] + [leg.ends_as for leg in self.open]
+        ends = [leg.ended_by for leg in self.legs]
+        ends += [leg.ends_as for leg in self.open]  # its process may have been killed while it said so
         return EndedBy.SUPERSEDED in ends
 
     @property
     def is_given_up(self) -> bool:
-        return any(leg.is_given_up for leg in self.legs) or any(leg.is_given_up for leg in self.open)
+        return any(leg.is_given_up for leg in self.all_legs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,37 +189,38 @@ class Runs:
     operations: Mapping[str, OperationRecord] = field(default_factory=dict)  # by operation ID
     pruned: Mapping[str, RunRecord] = field(default_factory=dict)  # the runs of which a pruning left no row, by run ID
     prunings: Mapping[str, Sequence[int]] = field(default_factory=dict)  # their entries, by run ID
-    retired: Mapping[str, int] = field(
-        default_factory=dict
-    )  # last runs of catalogs that a person retired, with the entry
+    retired: Mapping[str, int] = field(default_factory=dict)  # last runs of retired catalogs, with the entry
     through: int = 0  # the last entry that was read
     head: str = ""  # the digest of that entry
     damaged: Sequence[str] = ()  # what is missing or cannot be read, so that it counts as nothing
 
     def of(self, run: AnyRun) -> "RunRecord | OperationRecord | None":
         """Return what is known of a run or an operation; None if the log does not know it."""
-        return self.operations.get(run.run_id) if isinstance(run, Operation) else self.run(run.run_id)
+        if isinstance(run, Operation):
+            return self.operations.get(run.run_id)
+        return self.run(run.run_id)
 
     def run(self, run_id: str) -> RunRecord | None:
         """Return what is known of a run, also of one of which a pruning left no row."""
         return self.records.get(run_id) or self.pruned.get(run_id)
 
     def newest_first(self) -> Iterator[RunRecord]:
-        return iter([run for _, run in sorted(self.records.items(), reverse=True)])
+        for run_id in sorted(self.records, reverse=True):
+            yield self.records[run_id]
 
     def counted_first(self) -> list[RunRecord]:
         """Return the runs that count, the newest first: a catalog that is retired counts with later runs alone."""
-        through: dict[tuple[str, str], str] = {}
+        last_retired: dict[tuple[str, str], str] = {}  # the newest run that does not count, by catalog
         for run_id in sorted(self.retired):
-            if (catalog := self._catalog_of(run_id)) is not None:
-                through[catalog] = run_id
-        runs = self.newest_first()
-        return [run for run in runs if run.plan.run_id > through.get((run.plan.environment, run.plan.identity), "")]
-
-    def _catalog_of(self, run_id: str) -> tuple[str, str] | None:
-        """Return the environment and the identity of a run's catalog; None if the run is not known."""
-        run = self.run(run_id)
-        return None if run is None else (run.plan.environment, run.plan.identity)
+            run = self.run(run_id)
+            if run is not None:
+                last_retired[run.plan.environment, run.plan.identity] = run_id
+        counted: list[RunRecord] = []
+        for run in self.newest_first():
+            catalog = run.plan.environment, run.plan.identity
+            if run.plan.run_id > last_retired.get(catalog, ""):
+                counted.append(run)
+        return counted
 
     @property
     def environments(self) -> set[str]:
@@ -218,38 +231,46 @@ class Runs:
 
         None that was superseded, and none of a catalog that is retired.
         """
-        plans = [run.plan for run in self.counted_first() if not run.is_superseded]
-        if catalog is not None:
-            identities = self.identities_of(catalog)
-            plans = [plan for plan in plans if plan.identity in identities]
-        return [plan for plan in plans if environment in {None, plan.environment}]
+        identities = None if catalog is None else self.identities_of(catalog)
+        plans: list[Plan] = []
+        for run in self.counted_first():
+            plan = run.plan
+            is_of_environment = environment in {None, plan.environment}
+            is_of_catalog = identities is None or plan.identity in identities
+            if is_of_environment and is_of_catalog and not run.is_superseded:
+                plans.append(plan)
+        return plans
 
     def identities_of(self, written: str) -> set[str]:
         """Return the identities of the catalog that a person means: by its name, or by any path that leads to it.
 
-        There are several of one that got its name later. One that is not known has where it is.
+        A catalog that got its name later has several. One that is not known has where it is.
         """
         meant = {written, identity_of(written)}
         catalogs = {(run.plan.identity, run.plan.catalog) for run in self.records.values()}
-        return meant | {identity for identity, catalog in catalogs if identity_of(catalog) in meant}
+        same = {identity for identity, catalog in catalogs if identity_of(catalog) in meant}
+        return meant | same
 
     def rivals_of(self, environment: str, identity: str, run_id: str = "") -> list[RunRecord]:
         """Return the other runs of a catalog that have an open leg; of one catalog, one run is worked on at a time."""
-        return [run for run in self._sweeps_of(environment, identity) if run.open and run.plan.run_id != run_id]
+        runs = self._sweeps_of(environment, identity)
+        return [run for run in runs if run.open and run.plan.run_id != run_id]
 
     def began_after(self, plan: Plan) -> RunRecord | None:
         """Return another run of the same catalog of which a leg began since the reading for a plan did."""
         read_after = plan.read_after or 0
         for run in self._sweeps_of(plan.environment, plan.identity):
-            began = [leg for leg in run.begun if leg.entry > read_after and leg.ends_as is None]
-            if began and run.plan.run_id != plan.run_id:
+            if run.plan.run_id == plan.run_id:
+                continue
+            # A leg that only says that its run is superseded is no work.
+            if any(leg.entry > read_after and leg.ends_as is None for leg in run.begun):
                 return run
         return None
 
     def _sweeps_of(self, environment: str, identity: str) -> list[RunRecord]:
-        """Return the runs of a catalog without passes: these hold the watched folder, and sweeps yield to them."""
-        runs = [run for run in self.records.values() if run.plan.catalog_kind != INGEST]
-        return [run for run in runs if (run.plan.environment, run.plan.identity) == (environment, identity)]
+        # A pass over a watched folder holds the lease of the folder, and sweeps yield to it: it is no rival of them.
+        sweeps = [run for run in self.records.values() if run.plan.catalog_kind != INGEST]
+        return [run for run in sweeps if (run.plan.environment, run.plan.identity) == (environment, identity)]
 
 
 _RUNS = TypeAdapter(Runs)
@@ -270,7 +291,8 @@ class RunLog:
             if self._runs is None:
                 self._runs = self._first_read()
             else:
-                self._runs = self._after(self._runs, list(self._log.entries_after(self._runs.through)))
+                entries = list(self._log.entries_after(self._runs.through))
+                self._runs = self._after(self._runs, entries)
             return self._runs
 
     @property
@@ -293,6 +315,7 @@ class RunLog:
                 facts = decide(runs)
                 if facts is None:
                     return runs
+                # The next number is taken if another process was first. What was decided may be wrong after its entry.
                 entry = self._log.create(runs.through + 1, runs.head, kind, run_id, facts)
                 if entry is not None:
                     self._runs = self._after(runs, [entry])
@@ -308,7 +331,8 @@ class RunLog:
             none = f"There is no run of {printable(catalog)} that counts in {self._store.url}"
             raise ResultsError(f"{none}, of the environment {printable(environment)}; see: proofsweep status")
         facts: Row = {"environment": environment, "catalog": plans[0].catalog, "retired_at": now.isoformat()}
-        newest = {plan.identity: plan.run_id for plan in reversed(plans)}  # a list may have had a name since
+        # A catalog that got a name later has several identities, and each ends with its own newest run.
+        newest = {plan.identity: plan.run_id for plan in reversed(plans)}
         for run_id in newest.values():
             self.append(EntryKind.RETIRED, run_id, partial(_unless_retired, run_id, facts))
         return plans
@@ -316,22 +340,25 @@ class RunLog:
     def keep(self) -> None:
         """Write the checkpoint, so that the next reader need not read all entries."""
         runs = self.runs()
-        if not runs.damaged:  # what is missing may come back from a backup
+        # What is missing may come back from a backup; a checkpoint would go on without it.
+        if not runs.damaged:
             content = gzip.compress(_RUNS.dump_json(runs), compresslevel=5)
             self._store.replace_derived(layout.CHECKPOINT_NAME, content)
 
     def _first_read(self) -> Runs:
-        """Read the checkpoint and what came since; all entries if it is of another line, as after a restored backup."""
-        kept = self._checkpoint()
+        checkpoint = self._checkpoint()
         last = self._log.newest()
-        if kept.through:
-            known, *since = self._log.entries(kept.through, max(kept.through, last))
-            if known.digest == kept.head:
-                return self._after(kept, since)
-        return self._after(Runs(), list(self._log.entries(1, last)))
+        if checkpoint.through:
+            last = max(last, checkpoint.through)  # a listing may lag behind
+            entry, *later = self._log.entries(checkpoint.through, last)
+            # The log of a restored backup may have another entry of this number: then all entries are read.
+            if entry.digest == checkpoint.head:
+                return self._after(checkpoint, later)
+        entries = list(self._log.entries(1, last))
+        return self._after(Runs(), entries)
 
     def _checkpoint(self) -> Runs:
-        """Read the checkpoint; one that is damaged, missing or another user's alone is made anew."""
+        # It is derived: one that is damaged, missing, or that another user alone may read, is made anew.
         try:
             content = self._store.read(layout.CHECKPOINT_NAME) or b""
         except ResultsError as error:
@@ -347,16 +374,19 @@ class RunLog:
         if not entries:
             return runs
         fold = _Fold(runs)
-        contents = some_at_once(map(named_by, entries), self._read_if_named, REQUESTS_AT_ONCE)
+        names = map(named_by, entries)
+        contents = some_at_once(names, self._read_if_named, REQUESTS_AT_ONCE)
         for entry, content in zip(entries, contents, strict=True):
             fold.add(entry, content)
         after = fold.runs(entries[-1])
-        found = after.damaged[len(runs.damaged) :]
-        for what in found[:_MOST_DAMAGED_SAID]:
-            say(f"{what} in the results store {self._store.url}, and counts as nothing; see: proofsweep audit")
-        if len(found) > _MOST_DAMAGED_SAID:
-            say(f"{len(found) - _MOST_DAMAGED_SAID:,} more objects of it are missing or cannot be read")
+        self._say_damaged(after.damaged[len(runs.damaged) :])
         return after
+
+    def _say_damaged(self, damaged: Sequence[str]) -> None:
+        for what in damaged[:_MOST_DAMAGED_SAID]:
+            say(f"{what} in the results store {self._store.url}, and counts as nothing; see: proofsweep audit")
+        if len(damaged) > _MOST_DAMAGED_SAID:
+            say(f"{len(damaged) - _MOST_DAMAGED_SAID:,} more objects of it are missing or cannot be read")
 
     def _read_if_named(self, name: str | None) -> bytes | None:
         return None if name is None else self._store.read(name)
@@ -366,27 +396,15 @@ def _unless_retired(run_id: str, facts: Row, runs: Runs) -> Row | None:
     return None if run_id in runs.retired else facts
 
 
-def named_by(entry: LogEntry) -> str | None:
-    """Name the object that an entry speaks of, with its digest: it was written before, and is never changed."""
-    if entry.kind is EntryKind.PLANNED:
-        return layout.plan_name(entry.run_id)
-    if entry.kind is EntryKind.ENDED:
-        return layout.receipt_name(entry.run_id, leg_of_entry(entry))
-    return None
-
-
-def leg_of_entry(entry: LogEntry) -> int:
-    leg = entry.facts.get("leg")
-    return leg if isinstance(leg, int) else 0
-
-
 class _Fold:
     """Adds one entry after the other to what is known."""
 
     def __init__(self, runs: Runs) -> None:
-        self._before = runs
-        self._records, self._operations = dict(runs.records), dict(runs.operations)
-        self._pruned, self._prunings, self._retired = dict(runs.pruned), dict(runs.prunings), dict(runs.retired)
+        self._records = dict(runs.records)
+        self._operations = dict(runs.operations)
+        self._pruned = dict(runs.pruned)
+        self._prunings = dict(runs.prunings)
+        self._retired = dict(runs.retired)
         self._damaged = list(runs.damaged)
 
     def runs(self, last: LogEntry) -> Runs:
@@ -409,41 +427,51 @@ class _Fold:
             # Without its plan nothing of a run is understood: only the plan is damaged, and told, not each of its legs.
             plan = layout.plan_name(entry.run_id)
             if not any(what.startswith(plan) for what in self._damaged):
-                self._damaged.append(_what_is_wrong(entry, content))
+                self._damaged.append(what_is_wrong(entry, content))
 
     def _add(self, entry: LogEntry, content: bytes | None) -> None:
         run_id = entry.run_id
-        if entry.kind is EntryKind.PLANNED and layout.kind_of(run_id):
-            self._operations[run_id] = OperationRecord(plan=OPERATION.validate_json(content or b""))
-        elif entry.kind is EntryKind.PLANNED:
-            planned_by = _PLANNED_BY.validate_python(entry.facts.get("holder"))
-            self._records[run_id] = RunRecord(plan=PLAN.validate_json(content or b""), planned_by=planned_by)
+        if entry.kind is EntryKind.PLANNED:
+            self._add_planned(entry, content or b"")
         elif entry.kind is EntryKind.BEGUN:
-            self._begin(run_id, _BEGUN.validate_python({**entry.facts, "entry": entry.number}))
+            leg = _BEGUN.validate_python({**entry.facts, "entry": entry.number})
+            self._begin(run_id, leg)
         elif entry.kind is EntryKind.ENDED:
             self._add_ended(entry, content)
         elif entry.kind is EntryKind.PRUNED:
             self._prunings[run_id] = [*self._prunings.get(run_id, ()), entry.number]
-            if entry.facts["is_whole"] and (run := self._records.pop(run_id, None)) is not None:
-                self._pruned[run_id] = run
+            if entry.facts["is_whole"] and run_id in self._records:
+                self._pruned[run_id] = self._records.pop(run_id)
         elif entry.kind is EntryKind.RETIRED:
             self._retired[run_id] = entry.number
         else:
             raise ValueError(entry.number)
 
+    def _add_planned(self, entry: LogEntry, plan: bytes) -> None:
+        run_id = entry.run_id
+        if layout.kind_of(run_id):
+            self._operations[run_id] = OperationRecord(plan=OPERATION.validate_json(plan))
+        else:
+            planned_by = _PLANNED_BY.validate_python(entry.facts.get("holder"))
+            self._records[run_id] = RunRecord(plan=PLAN.validate_json(plan), planned_by=planned_by)
+
     def _add_ended(self, entry: LogEntry, content: bytes | None) -> None:
-        """End a leg, also one whose receipt is missing or damaged: nobody holds it any more."""
-        leg = LegRecord(leg=leg_of_entry(entry), ended_by=str(entry.facts["ended_by"]))
+        number = leg_of_entry(entry)
+        leg = LegRecord(leg=number, ended_by=str(entry.facts["ended_by"]))
+        # A leg whose receipt is missing or damaged has ended too: nobody holds it any more.
         try:
-            leg = LegRecord.of(leg.leg, JSON_OBJECT.validate_json(content or b""))
+            receipt = JSON_OBJECT.validate_json(content or b"")
+            leg = LegRecord.of(number, receipt)
         finally:
             self._end(entry.run_id, leg, entry.number)
 
-    def _begin(self, run_id: str, begun: BegunLeg) -> None:
+    def _begin(self, run_id: str, leg: BegunLeg) -> None:
         if run_id in self._operations:
-            self._operations[run_id] = _with_begun(self._operations[run_id], begun)
+            operation = self._operations[run_id]
+            self._operations[run_id] = replace(operation, open=[*operation.open, leg])
         else:
-            self._records[run_id] = _with_begun(self._records[run_id], begun)
+            run = self._records[run_id]
+            self._records[run_id] = replace(run, open=[*run.open, leg])
 
     def _end(self, run_id: str, leg: LegRecord, entry: int) -> None:
         if run_id in self._operations:
@@ -452,33 +480,21 @@ class _Fold:
             self._records[run_id] = _with_ended(self._records[run_id], leg, entry)
 
 
-def _with_begun(record: AnyRecord, begun: BegunLeg) -> AnyRecord:
-    return replace(record, open=[*record.open, begun])
-
-
-def _with_ended(record: AnyRecord, leg: LegRecord, entry: int) -> AnyRecord:
-    began = next((begun for begun in record.open if begun.leg == leg.leg), None)
-    legs = [*record.legs, replace(leg, began=began, entry=entry)]
-    return replace(
-        record,
-        legs=sorted(legs, key=lambda each: each.leg),
-        open=[begun for begun in record.open if begun.leg != leg.leg],
-    )
+def _with_ended(record: AnyRecord, ended: LegRecord, entry: int) -> AnyRecord:
+    began = next((leg for leg in record.open if leg.leg == ended.leg), None)
+    still_open = [leg for leg in record.open if leg.leg != ended.leg]
+    legs = [*record.legs, replace(ended, began=began, entry=entry)]
+    legs.sort(key=lambda leg: leg.leg)
+    return replace(record, legs=legs, open=still_open)
 
 
 _BEGUN = TypeAdapter(BegunLeg)
 _PLANNED_BY: TypeAdapter[Holder | None] = TypeAdapter(Holder | None)
 
 
-def _what_is_wrong(entry: LogEntry, content: bytes | None) -> str:
-    if not entry.digest:
-        return f"{layout.log_name(entry.number)} is missing"
-    named = named_by(entry)
-    if named is None:
-        return f"{layout.log_name(entry.number)} cannot be read"
-    return f"{named} {'is missing' if content is None else 'cannot be read'}"
-
-
 def newest_whole(plans: Sequence[Plan]) -> Plan | None:
     """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
-    return next((plan for plan in plans if not plan.has_chosen_rows), next(iter(plans), None))
+    for plan in plans:
+        if not plan.has_chosen_rows:
+            return plan
+    return plans[0] if plans else None

@@ -278,15 +278,18 @@ recoveries (operation): One row for each sidecar that was missing, and that a re
 
 
 def _columns(text: str) -> list[Column]:
-    cells = (line.split(maxsplit=2) for line in re.sub(_GOES_ON, " ", text.strip()).splitlines())
-    return [
-        Column(name, TIME if kind.startswith("timestamp") else kind.removesuffix("!"), meaning, not kind.endswith("!"))
-        for name, kind, meaning in cells
-    ]
+    columns: list[Column] = []
+    for line in re.sub(_GOES_ON, " ", text.strip()).splitlines():
+        name, kind, meaning = line.split(maxsplit=2)
+        is_nullable = not kind.endswith("!")
+        kind = TIME if kind.startswith("timestamp") else kind.removesuffix("!")
+        columns.append(Column(name, kind, meaning, is_nullable))
+    return columns
 
 
 def _tables() -> Iterator[Table]:
-    for declared in re.sub(_GOES_ON, " ", _DECLARED.strip()).split("\n\n"):
+    declarations = re.sub(_GOES_ON, " ", _DECLARED.strip())
+    for declared in declarations.split("\n\n"):
         head, _, columns = declared.partition("\n")
         name, written_by, meaning = re.split(r" \(|\): ", head, maxsplit=2)
         yield Table(name, written_by, meaning, _columns(columns))

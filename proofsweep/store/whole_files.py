@@ -32,6 +32,7 @@ def write_whole(root: int, path: Path, content: bytes, put: Put) -> None:
     draft = path.parent / f"{DRAFT}{secrets.token_hex(8)}"
     _make_folders(root, path.parent)
     try:
+        # The content is on the disk before the name is: a power cut leaves a whole file, or none of this name.
         with open_below(root, draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
             file.write(content)
             sync_file(file)
@@ -85,8 +86,11 @@ def is_file(_folder: int, entry: os.DirEntry[str]) -> bool:
 
 
 def size_of(folder: int, entry: os.DirEntry[str]) -> int | None:
-    """Return the size of a file; None for a folder. `entry.stat()` would stop all threads while a share hangs."""
-    return os.stat(entry.name, dir_fd=folder).st_size if entry.is_file() else None
+    """Return the size of a file; None for a folder."""
+    if not entry.is_file():
+        return None
+    # `entry.stat()` would stop all threads while a share hangs.
+    return os.stat(entry.name, dir_fd=folder).st_size
 
 
 def unlink(root: int, path: Path) -> None:
@@ -98,7 +102,9 @@ def unlink(root: int, path: Path) -> None:
 
 
 def open_below(root: int, path: Path, flags: int) -> IO[bytes]:
-    return os.fdopen(os.open(path, flags, 0o666, dir_fd=root), "wb" if flags & os.O_WRONLY else "rb")
+    mode = "wb" if flags & os.O_WRONLY else "rb"
+    handle = os.open(path, flags, 0o666, dir_fd=root)
+    return os.fdopen(handle, mode)
 
 
 def _make_folders(root: int, folder: Path) -> None:

@@ -136,8 +136,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="the last batch is not worked on",
         module="proofsweep.store.journal",
-        old="        return [rows for rows in own if self._done.find(0, rows.start, rows.stop) >= 0]",
-        new="        return [rows for rows in own[:-1] if self._done.find(0, rows.start, rows.stop) >= 0]",
+        old="        for batch in batches:\n            # An",
+        new="        for batch in batches[:-1]:\n            # An",
         level="quiet",
         seed=1,
         check="last_night",
@@ -145,10 +145,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a leg works on the rows of other partitions",
         module="proofsweep.store.journal",
-        old=(
-            "        own = [range(max(each.start, self.own.start), min(each.stop, self.own.stop)) for each in batches]"
-        ),
-        new="        own = batches",
+        old="            rows = range(first, end)",
+        new="            rows = batch",
         level="two",
         seed=1,
         check="legs",
@@ -165,8 +163,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="an open leg is not looked at",
         module="proofsweep.store.legs",
-        old="                if (leg.leg - 1) % step == partition:",
-        new="                if False:",
+        old="            if (leg.leg - 1) % step == partition:",
+        new="            if False:",
         level="two",
         seed=178,
         check="last_night",
@@ -174,8 +172,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="an entry of the log forgets the one before",
         module="proofsweep.store.log",
-        old='"previous": previous})',
-        new='"previous": ""})',
+        old='"previous": previous}',
+        new='"previous": ""}',
         level="kills",
         seed=1,
         check="audit",
@@ -183,7 +181,7 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a listing that lags hides the parts of an ended leg",
         module="proofsweep.store.parts",
-        old="                found[part.name] = part",
+        old="                parts[part.name] = part",
         new="                del part",
         level="lag",
         seed=1,
@@ -569,8 +567,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="the first answer of a file counts as its newest",
         module="proofsweep.store.latest",
-        old='[(each, "ascending") for each in NEWEST_LAST]',
-        new='[(each, "descending") for each in NEWEST_LAST]',
+        old='[(name, "ascending") for name in NEWEST_LAST]',
+        new='[(name, "descending") for name in NEWEST_LAST]',
         level="kills",
         seed=2,
         check="latest",
