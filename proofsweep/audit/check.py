@@ -21,7 +21,7 @@ from proofsweep.config.threads import some_at_once, utc_now
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Operation, OperationKind, Plan
 from proofsweep.store import layout
-from proofsweep.store.objects import REQUESTS_AT_ONCE, numbered, sha256_hex
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, numbered, sha256_hex
 from proofsweep.store.operations import is_complete, operation_of
 from proofsweep.store.parts import SCHEMAS, Part, Results, conformed, table_of
 from proofsweep.store.rows import with_instants
@@ -49,7 +49,11 @@ class RunAuditor:
     def __init__(
         self, results: Results, run_id: str, line: Line, audit: Audit, needed: Sequence[NeededAnswers] = ()
     ) -> None:
-        self._results, self._store, self._run_id, self._line, self._audit = results, results.store, run_id, line, audit
+        self._results = results
+        self._store = results.store
+        self._run_id = run_id
+        self._line = line
+        self._audit = audit
         self._needed = needed  # answers that its parts may have
         self._gone: frozenset[str] = frozenset()  # names of objects that prunings delete
         self.named = set[str]()  # the parts that its receipts account for
@@ -59,75 +63,102 @@ class RunAuditor:
 
         ResultsError: the store is away.
         """
-        plan_name, is_operation = layout.plan_name(self._run_id), bool(layout.kind_of(self._run_id))
-        self._audit.operations += is_operation
-        self._audit.runs += not is_operation
-        told, content = self._line.digests.get(plan_name), self._store.read(plan_name)
-        if told is not None and (content is None or told != sha256_hex(content)):
+        if layout.kind_of(self._run_id):
+            self._audit.operations += 1
+        else:
+            self._audit.runs += 1
+        name = layout.plan_name(self._run_id)
+        content = self._store.read(name)
+        digest = self._line.digests.get(name)
+        if digest is not None and (content is None or digest != sha256_hex(content)):
             return None  # a finding already
-        try:
-            run = operation_of(self._store, self._run_id) if is_operation else self._results.plan(self._run_id)
-            digest = self._results.plan_digest(self._run_id)
-        except _NO_DOCUMENT:
-            self._audit.bad(plan_name, "is missing or cannot be read")
+        run = self._plan()
+        if run is None or content is None:
+            self._audit.bad(name, "is missing or cannot be read")
             return None
         receipts = self._receipts()
         if receipts is None:
             return None
-        if any(receipt.plan_sha256 != digest for receipt in receipts.values()):
-            self._audit.bad(plan_name, "was changed: the receipts of its legs name another digest of it")
+        plan_sha256 = sha256_hex(content)
+        if any(receipt.plan_sha256 != plan_sha256 for receipt in receipts.values()):
+            self._audit.bad(name, "was changed: the receipts of its legs name another digest of it")
             return None
-        if receipts and isinstance(run, Plan):
+        self._check_tables(run, receipts)
+        return receipts
+
+    def _plan(self) -> Plan | Operation | None:
+        with suppress(*_NO_DOCUMENT):
+            if layout.kind_of(self._run_id):
+                return operation_of(self._store, self._run_id)
+            return self._results.plan(self._run_id)
+        return None
+
+    def _check_tables(self, run: Plan | Operation, receipts: Mapping[int, LegReceipt]) -> None:
+        tables = ["exchanges"]
+        if isinstance(run, Operation):
+            tables.append(run.table)
+        elif receipts:
             self._audit.legs += len(receipts)
             self._gone = self._pruned_names()
             self._check_rows(run, receipts)
             for receipt in receipts.values():
                 self._check_runs_row(run, receipt)
-        for table in ("exchanges", *([run.table] if isinstance(run, Operation) else [])):
+        for table in tables:
             for _ in self._parts(table, receipts):
                 continue
-        return receipts
 
     def _receipts(self) -> dict[int, LegReceipt] | None:
         """Read the receipts of all legs; None if one is not as it was written, which a finding says."""
-        found: dict[int, LegReceipt] = {}
-        are_sound, run_id = True, self._run_id
-        begun = self._line.begun.get(run_id, {})
-        for leg in sorted({*begun}.union(numbered(self._store, layout.legs_folder(run_id)))):
-            name = layout.receipt_name(run_id, leg)
-            content, digest = self._store.read(name), self._line.digests.get(name)
+        receipts: dict[int, LegReceipt] = {}
+        are_sound = True
+        begun = self._line.begun.get(self._run_id, {})
+        listed = numbered(self._store, layout.legs_folder(self._run_id))
+        for leg in sorted({*begun, *listed}):
+            name = layout.receipt_name(self._run_id, leg)
+            content = self._store.read(name)
+            digest = self._line.digests.get(name)
             if content is None and digest is None:
                 if leg in begun:
                     remedy = "then resume the run, or repeat the operation"
-                    self._audit.note(run_id, f"leg {leg} has no receipt: it is at work, or was killed ({remedy})")
+                    what = f"leg {leg} has no receipt: it is at work, or was killed ({remedy})"
+                    self._audit.note(self._run_id, what)
                 continue
             if content is None or (digest is not None and digest != sha256_hex(content)):
                 are_sound = False  # a finding already
                 continue
-            if digest is None and not self._line.has_begun(run_id, leg):
-                self._audit.bad(name, "is of a leg that never began, as the log says")
-            elif digest is None:
-                self._audit.note(
-                    name, "has no entry in the log yet: its leg is ending, or was killed then; the next one adds it"
-                )
+            if digest is None:
+                self._say_unlogged(name, leg)
             try:
-                found[leg] = _RECEIPT.validate_json(content)
+                receipts[leg] = _RECEIPT.validate_json(content)
             except ValueError:
                 self._audit.bad(name, "cannot be read as a receipt")
                 are_sound = False
-        return found if are_sound else None
+        return receipts if are_sound else None
+
+    def _say_unlogged(self, receipt_name: str, leg: int) -> None:
+        # A receipt is written before its entry. Without a leg that began, nobody was there to write it.
+        if self._line.has_begun(self._run_id, leg):
+            what = "has no entry in the log yet: its leg is ending, or was killed then; the next one adds it"
+            self._audit.note(receipt_name, what)
+        else:
+            self._audit.bad(receipt_name, "is of a leg that never began, as the log says")
 
     def _parts(self, table: str, receipts: Mapping[int, LegReceipt]) -> Iterator[tuple[Part, pa.Table]]:
         """Yield the parts of a table that are there and sound."""
         for leg, receipt in receipts.items():
-            for part in (each for each in receipt.parts if each.name.startswith(f"{table}/")):
-                cells = {"run_id": self._run_id, "leg": leg} if table in RECEIPTED else {"operation_id": self._run_id}
-                if (rows := self._rows_of(part, cells)) is not None:
-                    yield part, rows
+            cells: dict[str, object] = {"operation_id": self._run_id}
+            if table in RECEIPTED:
+                cells = {"run_id": self._run_id, "leg": leg}
+            for part in receipt.parts:
+                if part.name.startswith(f"{table}/"):
+                    rows = self._rows_of(part, cells)
+                    if rows is not None:
+                        yield part, rows
 
     def _rows_of(self, part: Part, cells: Mapping[str, object]) -> pa.Table | None:
         """Check a part; give its rows, None if they are gone or unreadable. `cells` are what each row has there."""
-        content, audit = self._store.read(part.name), self._audit
+        audit = self._audit
+        content = self._store.read(part.name)
         self.named.add(part.name)
         audit.parts += 1
         if self._is_pruned(part.name, content):
@@ -135,33 +166,41 @@ class RunAuditor:
             if content is not None:
                 audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
             return None
-        if content is None or sha256_hex(content) != part.sha256:
-            is_changed = "was changed: no receipt names the sha256 that it has"
-            audit.bad(part.name, "is missing; a receipt names it" if content is None else is_changed)
+        if content is None:
+            audit.bad(part.name, "is missing; a receipt names it")
+            return None
+        if sha256_hex(content) != part.sha256:
+            audit.bad(part.name, "was changed: no receipt names the sha256 that it has")
             return None
         try:
-            schema, table = SCHEMAS[part.name.partition("/")[0]], table_of(content)
-            if table.num_rows != part.rows:
-                audit.bad(part.name, f"has {table.num_rows:,} rows; its receipt says {part.rows:,}")
-            for column, value in cells.items():
-                if set(table[column].unique().to_pylist()) - {value}:
-                    audit.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
-            whole = conformed(table, schema)
-            if any(whole[field.name].null_count for field in schema if not field.nullable):
-                raise ValueError(part.name)
+            return self._checked_rows(part, content, cells)
         except _UNREADABLE:
             audit.bad(part.name, "cannot be read as a part of its table")
             return None
+
+    def _checked_rows(self, part: Part, content: bytes, cells: Mapping[str, object]) -> pa.Table:
+        name, _, _ = part.name.partition("/")
+        schema = SCHEMAS[name]
+        table = table_of(content)
+        if table.num_rows != part.rows:
+            self._audit.bad(part.name, f"has {table.num_rows:,} rows; its receipt says {part.rows:,}")
+        for column, value in cells.items():
+            values = table[column].unique().to_pylist()
+            if set(values) - {value}:
+                self._audit.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
+        whole = conformed(table, schema)
+        for field in schema:
+            if not field.nullable and whole[field.name].null_count:
+                raise ValueError(part.name)
         return whole
 
     def _is_pruned(self, name: str, content: bytes | None) -> bool:
-        """Whether a pruning deletes an object, also one that came while the audit read."""
+        # A pruning may have come while the audit reads: what is missing is looked up once more.
         if content is None and name not in self._gone:
             self._gone = self._pruned_names()
         return name in self._gone
 
     def _pruned_names(self) -> frozenset[str]:
-        """Return what prunings delete."""
         try:
             return self._results.pruned_names(self._run_id)
         except (ResultsError, ValueError):
@@ -170,7 +209,8 @@ class RunAuditor:
 
     def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         """Check that each row that has an answer was planned, for this item, and is answered once."""
-        planned, is_answered = self._planned_items(plan), bytearray(plan.items)
+        planned = self._planned_items(plan)
+        is_answered = bytearray(plan.items)
         for part, table in self._parts("verdicts", receipts):
             self._audit.rows += table.num_rows
             for needed in self._needed:
@@ -184,6 +224,7 @@ class RunAuditor:
                     what = f"has a second answer for row {row}"
                 elif planned is not None and planned[row] != hash(item_id):
                     what = f"has an answer for row {row}, which was planned for another item"
+                # One finding for each part: of a part of another run, each row would be one.
                 if what is not None:
                     self._audit.bad(part.name, what)
                     break
@@ -198,8 +239,9 @@ class RunAuditor:
             if self._is_pruned(name, content):
                 return None
             try:
-                table = table_of(content or b"").select(["manifest_row", "item_id"])
-                rows, items = table["manifest_row"].to_pylist(), table["item_id"].to_pylist()
+                table = table_of(content or b"")
+                rows = table["manifest_row"].to_pylist()
+                items = table["item_id"].to_pylist()
             except _UNREADABLE:
                 rows, items = [], []
             if rows != list(batch):
@@ -209,16 +251,16 @@ class RunAuditor:
         return planned
 
     def _check_runs_row(self, plan: Plan, receipt: LegReceipt) -> None:
-        """Check the row in `runs`, which is written before the leg ends in the log."""
         name = layout.runs_name(plan.run_id, plan.run_date, receipt.leg)
         self.named.add(name)
-        content, receipt_name = self._store.read(name), layout.receipt_name(plan.run_id, receipt.leg)
-        if content is None and receipt_name not in self._line.digests:
-            return  # noted already
+        content = self._store.read(name)
+        # The row is written before the leg ends in the log. Until then it may be missing, which is noted already.
+        if content is None and layout.receipt_name(plan.run_id, receipt.leg) not in self._line.digests:
+            return
         try:
             (row,) = table_of(content or b"").to_pylist()
-            said = with_instants("runs", dict(receipt.counts))
-            differing = sorted(column for column in row if row[column] != said.get(column))
+            cells = with_instants("runs", dict(receipt.counts))
+            differing = sorted(column for column in row if row[column] != cells.get(column))
         except (*_UNREADABLE, TypeError):
             self._audit.bad(name, "is missing or cannot be read as the row of one leg")
             return
@@ -239,12 +281,36 @@ def audit_store(
     each pruning was allowed, (3) each run and operation is as its receipts say, (4) no part lies in the tables that
     belongs to none of them. What is derived is not checked. ResultsError if there is no such run.
     """
-    store, audit = results.store, Audit()
+    store = results.store
+    audit = Audit()
     run_ids = store.folders("_runs")
     if not run_ids or run_id not in {None, *run_ids} or layout.kind_of(run_id or ""):
-        raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {store.url}.")
+        named = "" if run_id is None else f" {run_id!r}"
+        raise ResultsError(f"There is no run{named} in {store.url}.")
     line = read_line(store, head, audit)  # (1)
     rule = PruningRule(line, clock(), audit)
+    _check_documents(store, line, rule, audit)
+    rule.check()  # (2)
+    needed = rule.needed(results) if run_id is None else []
+    receipts = dict[str, Mapping[int, LegReceipt] | None]()
+    named_parts = set[str]()
+    for checked_id in run_ids if run_id is None else [run_id]:
+        # A folder without a plan in the log and without a leg is of a process that was killed while it planned.
+        is_planned = layout.plan_name(checked_id) in line.digests
+        if run_id is None and not is_planned and not store.folders(layout.legs_folder(checked_id)):
+            continue
+        progress(checked_id)
+        auditor = RunAuditor(results, checked_id, line, audit, needed)
+        receipts[checked_id] = auditor.check()  # (3)
+        named_parts |= auditor.named
+    rule.check_answers(needed)
+    unnamed = (name for name in _listed(results, run_id) if name not in named_parts)
+    _check_owners(results, line, receipts, unnamed, audit)  # (4)
+    return audit
+
+
+def _check_documents(store: Store, line: Line, rule: PruningRule, audit: Audit) -> None:
+    """See that each plan and receipt that the log names is as it says, and give the sound ones to the rule."""
     contents = some_at_once(line.digests, store.read, REQUESTS_AT_ONCE)
     for (name, digest), content in zip(line.digests.items(), contents, strict=True):
         if content is None:
@@ -253,21 +319,6 @@ def audit_store(
             audit.bad(name, "was changed: the log names another digest of it")
         else:
             rule.read(name, content)
-    rule.check()  # (2)
-    needed = rule.needed(results) if run_id is None else []
-    receipts, named = dict[str, Mapping[int, LegReceipt] | None](), set[str]()
-    for each in run_ids if run_id is None else [run_id]:
-        is_known = layout.plan_name(each) in line.digests or store.folders(layout.legs_folder(each))
-        if run_id is None and not is_known:
-            continue  # a process was killed while it planned
-        progress(each)
-        auditor = RunAuditor(results, each, line, audit, needed)
-        receipts[each] = auditor.check()  # (3)
-        named |= auditor.named
-    rule.check_answers(needed)
-    names = (name for name in _listed(results, run_id) if name not in named)
-    _check_owners(results, line, receipts, names, audit)  # (4)
-    return audit
 
 
 def _listed(results: Results, run_id: str | None) -> Iterator[str]:
@@ -278,8 +329,10 @@ def _listed(results: Results, run_id: str | None) -> Iterator[str]:
         return
     with suppress(*_NO_DOCUMENT):
         for table in (*RECEIPTED, "runs"):
-            names = results.store.names(layout.table_folder(table, results.plan(run_id).run_date))
-            yield from (name for name in names if layout.run_of(name) == run_id)
+            folder = layout.table_folder(table, results.plan(run_id).run_date)
+            for name in results.store.names(folder):
+                if layout.run_of(name) == run_id:
+                    yield name
 
 
 def _check_owners(
@@ -291,7 +344,7 @@ def _check_owners(
 ) -> None:
     """See that each part that no receipt names is of a leg or an operation that works, or began meanwhile."""
     for name in names:
-        run_id, table, leg = layout.run_of(name), name.partition("/")[0], layout.leg_of(name)
+        run_id = layout.run_of(name)
         if run_id not in receipts:
             if results.store.read(layout.plan_name(run_id)) is None:
                 audit.bad(name, "belongs to no run or operation of this store")
@@ -301,7 +354,14 @@ def _check_owners(
         is_rotating = layout.kind_of(run_id) == OperationKind.ROTATION and not is_complete(results, run_id)
         if legs is None or is_rotating:
             continue
-        has_receipt = results.store.read(layout.receipt_name(run_id, leg)) is not None
-        may_be = has_receipt if table == "runs" else line.has_begun(run_id, leg)
-        if leg in legs or not may_be:
+        leg = layout.leg_of(name)
+        if leg in legs or not _may_be_at_work(results, line, name):
             audit.bad(name, "is named by no receipt")
+
+
+def _may_be_at_work(results: Results, line: Line, name: str) -> bool:
+    """Whether a part may be of a leg that still writes: the row in `runs` comes after the receipt, others before it."""
+    run_id, leg = layout.run_of(name), layout.leg_of(name)
+    if name.startswith("runs/"):
+        return results.store.read(layout.receipt_name(run_id, leg)) is not None
+    return line.has_begun(run_id, leg)

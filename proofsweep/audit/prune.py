@@ -5,11 +5,12 @@ writes and plans goes too; nothing names that.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
+from itertools import chain
 from typing import get_args
 
 from proofsweep import __version__
@@ -44,10 +45,10 @@ class Prunable:
 
 def days_of(text: str) -> int:
     """Read an age in whole days, at least one: `400d`; UsageError if it cannot be read."""
-    found = _DAYS.fullmatch(text.strip())
-    if found is None or int(found[1]) < 1:
+    age = _DAYS.fullmatch(text.strip())
+    if age is None or int(age[1]) < 1:
         raise UsageError(f"{text!r} is not an age in days; write it like 400d, and at least 1d.")
-    return int(found[1])
+    return int(age[1])
 
 
 def find_prunable(results: Results, days: int, now: datetime, environment: str | None = None) -> Prunable:
@@ -57,98 +58,141 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
     without one. The exchanges, the planned items and the journals go of each run that loses a part, or has none.
     ResultsError if there is no run, or the newest rows cannot be read.
     """
-    if not results.store.folders("_runs"):
-        raise ResultsError(f"There is no run in {results.store.url}.")
+    store = results.store
+    if not store.folders("_runs"):
+        raise ResultsError(f"There is no run in {store.url}.")
     latest = Latest(results)
-    begun = [each for each in _begun(results) if environment in {None, _environment_of(each.run_id, latest.runs)}]
-    taken = {pruning.run_id for pruning in begun}
-    every = (run for run in latest.runs.newest_first() if environment in {None, run.plan.environment})
-    runs = [run for run in every if run.legs and run.is_over]
-    old_runs = [run for run in runs if ended_at(run) <= now - timedelta(days=days)]
-    listing = {run.plan.run_id for run in newest_listings(latest.runs.newest_first()).values()}
-    newest, sizes = _newest_parts(results, latest), cache(results.store.sizes)
+    runs = latest.runs
+    begun = [pruning for pruning in _begun(results) if environment in {None, _environment_of(pruning.run_id, runs)}]
+    old_runs = _old_runs(runs, now - timedelta(days=days), environment)
+    listings = newest_listings(runs.newest_first()).values()
+    search = _Search(
+        results=results,
+        days=days,
+        now=now,
+        newest=_newest_parts(results, latest),
+        listing={run.plan.run_id for run in listings},
+        sizes=cache(store.sizes),
+    )
+    is_begun = {pruning.run_id for pruning in begun}
+    undecided = [run for run in old_runs if run.plan.run_id not in is_begun and not run.open]
+    prunings = some_at_once(undecided, search.pruning_of, REQUESTS_AT_ONCE)
+    new = [pruning for pruning in prunings if pruning is not None]
+    unfinished = store.unfinished_writes() | _unfinished_plans(results, runs)
+    return Prunable(old_runs=len(old_runs), begun=begun, new=new, unfinished=unfinished, through=runs.through)
 
-    def pruning_of(run: RunRecord) -> Pruning | None:
-        run_id, journals = run.plan.run_id, layout.journals_folder(run.plan.run_id)
-        if run_id in taken or run.open:
+
+def _old_runs(runs: Runs, last: datetime, environment: str | None) -> list[RunRecord]:
+    old_runs: list[RunRecord] = []
+    for run in runs.newest_first():
+        is_wanted = environment in {None, run.plan.environment}
+        if is_wanted and run.legs and run.is_over and ended_at(run) <= last:
+            old_runs.append(run)
+    return old_runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """Finds what can go of one run after the other; used by several threads."""
+
+    results: Results
+    days: int
+    now: datetime
+    newest: frozenset[str]  # parts that have a newest row
+    listing: set[str]  # the runs that say what their catalogs list now
+    sizes: Callable[[str], Mapping[str, int]]  # of the objects in a folder
+
+    def pruning_of(self, run: RunRecord) -> Pruning | None:
+        run_id = run.plan.run_id
+        ended = self.results.ended_parts(run.plan).values()
+        parts = [part.name for part in chain.from_iterable(ended)]
+        going = set(parts) - self.newest - self.results.pruned_names(run_id)
+        has_newest = not self.newest.isdisjoint(parts)
+        # A run whose verdicts all stay keeps all else too.
+        if has_newest and not any(name.startswith("verdicts/") for name in going):
             return None
-        parts = [part.name for each in results.ended_parts(run.plan).values() for part in each]
-        earlier = results.prunings_of(run_id)
-        gone = set(parts) - newest - {name for each in earlier for name in each.deleted}
-        if newest.intersection(parts) and not any(name.startswith("verdicts/") for name in gone):
+        deleted = [name for name in parts if name in going]
+        for folder in self._folders(run_id):
+            deleted += sorted(self.sizes(folder))
+        if not deleted:
             return None
-        folders = [f"{journals}/{leg}" for leg in results.store.folders(journals)]
-        if run_id not in listing:  # else it says what its catalog lists now
-            folders += [layout.items_folder(run_id), layout.items_folder(run_id, "listed")]
-        deleted = [name for name in parts if name in gone]
-        deleted += [name for folder in folders for name in sorted(sizes(folder))]
-        pruning = Pruning(
+        return Pruning(
             run_id=run_id,
-            decided_at=now.isoformat(timespec="seconds"),
-            older_than_days=days,
-            is_whole=newest.isdisjoint(parts) and run_id not in listing,
-            deleted={name: sizes(name.rpartition("/")[0]).get(name, 0) for name in deleted},
+            decided_at=self.now.isoformat(timespec="seconds"),
+            older_than_days=self.days,
+            is_whole=not has_newest and run_id not in self.listing,
+            deleted={name: self._size_of(name) for name in deleted},
             proofsweep_version=__version__,
         )
-        return pruning if deleted else None
 
-    new = [pruning for pruning in some_at_once(old_runs, pruning_of, REQUESTS_AT_ONCE) if pruning is not None]
-    unfinished = results.store.unfinished_writes() | _unfinished_plans(results, latest.runs)
-    through = latest.runs.through
-    return Prunable(old_runs=len(old_runs), begun=begun, new=new, unfinished=unfinished, through=through)
+    def _folders(self, run_id: str) -> list[str]:
+        journals = layout.journals_folder(run_id)
+        folders = [f"{journals}/{leg}" for leg in self.results.store.folders(journals)]
+        if run_id not in self.listing:
+            folders += [layout.items_folder(run_id), layout.items_folder(run_id, "listed")]
+        return folders
+
+    def _size_of(self, name: str) -> int:
+        folder, _, _ = name.rpartition("/")
+        return self.sizes(folder).get(name, 0)
 
 
 def prune(results: Results, prunable: Prunable) -> list[Pruning]:
     """Delete what was found, but for what another process has begun; return the prunings that were completed."""
-    refresh(results)  # a base of earlier rows may need parts that go
-    done = [*prunable.begun]
+    # A base of earlier rows may need parts that go.
+    refresh(results)
+    decided = [*prunable.begun]
     for pruning in prunable.new:
         facts = asdict(pruning)
         run_id = facts.pop("run_id")
         decide = partial(_unless_changed, pruning, facts, prunable.through)
         results.log.append(EntryKind.PRUNED, run_id, decide)  # (1)
         if pruning in results.prunings_of(run_id):
-            done.append(pruning)
+            decided.append(pruning)
     results.log.keep()
-    for pruning in done:
+    # The last object goes after all others: as long as it is there, a pruning that was killed is not complete.
+    for pruning in decided:
         delete_all(results.store, pruning.deleted.keys() - {pruning.last})  # (2)
         results.store.delete(pruning.last)
     delete_all(results.store, prunable.unfinished)
-    return done
+    return decided
 
 
 def _unless_changed(pruning: Pruning, facts: Row, through: int, runs: Runs) -> Row | None:
-    """Leave a run alone that another process has pruned or gone on with since.
-
-    Or that says by now what its catalog lists, as a later run was given up.
-    """
+    # What was found may be old: another process has pruned the run since, or has gone on with it.
     run = runs.records.get(pruning.run_id)
     if run is None or run.open or any((leg.entry or 0) > through for leg in run.legs):
         return None
     if any(entry > through for entry in runs.prunings.get(pruning.run_id, ())):
         return None
-    is_listing = pruning.run_id in {each.plan.run_id for each in newest_listings(runs.newest_first()).values()}
-    return None if is_listing and pruning.takes_list else facts
+    # The run may say by now what its catalog lists, as a later run was given up.
+    listings = newest_listings(runs.newest_first()).values()
+    is_listing = any(listing.plan.run_id == pruning.run_id for listing in listings)
+    if is_listing and pruning.takes_list:
+        return None
+    return facts
 
 
 def _unfinished_plans(results: Results, runs: Runs) -> dict[str, int]:
-    """Return the sizes of planned items without a plan in the log, by name, if a run was planned a week later or more.
-
-    No process plans for so long, and run IDs are of the service's clock, whatever this machine's says.
-    """
+    """Return the sizes of planned items without a plan in the log, by name."""
     store = results.store
-    newest = max((at for run_id in runs.records if (at := _planned_at(run_id)) is not None), default=None)
-    found: dict[str, int] = {}
+    times = [planned_at for planned_at in map(_planned_at, runs.records) if planned_at is not None]
+    if not times:
+        return {}
+    # No process plans for a week. Run IDs are of the service's clock, whatever this machine's says: so the newest run
+    # tells how much time has passed.
+    last = max(times) - _LONGEST_PLANNING
+    sizes: dict[str, int] = {}
     for run_id in store.folders("_runs"):
-        is_known = runs.run(run_id) is not None or layout.kind_of(run_id)
         planned_at = _planned_at(run_id)
-        if is_known or newest is None or planned_at is None or newest - planned_at < _LONGEST_PLANNING:
+        is_known = runs.run(run_id) is not None or layout.kind_of(run_id)
+        if is_known or planned_at is None or planned_at > last:
             continue
         # A run that has begun has lost its plan, and its items are what is left of it.
         if not store.folders(layout.legs_folder(run_id)):
             for which in get_args(layout.ItemList):
-                found |= store.sizes(layout.items_folder(run_id, which))
-    return found
+                sizes |= store.sizes(layout.items_folder(run_id, which))
+    return sizes
 
 
 def _planned_at(run_id: str) -> datetime | None:
@@ -161,8 +205,10 @@ def _newest_parts(results: Results, latest: Latest) -> frozenset[str]:
     """Name the parts that hold newest rows, through the last entry of the log."""
     if not latest.entered:
         return frozenset(latest.base_parts())
-    tables = newest_rows(results, latest.entered, latest.base)
-    return frozenset(str(part) for table in tables for part in table["part"].unique().to_pylist())
+    parts = set[str]()
+    for table in newest_rows(results, latest.entered, latest.base):
+        parts.update(map(str, table["part"].unique().to_pylist()))
+    return frozenset(parts)
 
 
 def _environment_of(run_id: str, runs: Runs) -> str | None:
@@ -171,11 +217,17 @@ def _environment_of(run_id: str, runs: Runs) -> str | None:
 
 
 def _begun(results: Results) -> list[Pruning]:
-    every = [pruning for run_id in results.log.runs().prunings for pruning in results.prunings_of(run_id)]
-    return [pruning for pruning in every if pruning.deleted and results.store.read(pruning.last) is not None]
+    begun: list[Pruning] = []
+    for run_id in results.log.runs().prunings:
+        for pruning in results.prunings_of(run_id):
+            is_left = pruning.deleted and results.store.read(pruning.last) is not None
+            if is_left:
+                begun.append(pruning)
+    return begun
 
 
 def ended_at(record: RunRecord) -> datetime:
     """Return when the last leg of a run ended; when the run was planned, if no leg says it."""
-    told = [leg.finished_at for leg in record.legs if leg.finished_at]
-    return max([*told, datetime.fromisoformat(record.plan.created_at)])
+    planned_at = datetime.fromisoformat(record.plan.created_at)
+    ends = [leg.finished_at for leg in record.legs if leg.finished_at]
+    return max([*ends, planned_at])

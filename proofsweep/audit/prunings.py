@@ -7,7 +7,7 @@ takes last night's rejections away.
 import json
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -57,13 +57,17 @@ class NeededAnswers:
 
     def take(self, run_id: str, verdicts: pa.Table) -> None:
         """Tick off what a part that remains has answered, as one of a later run has, or of an earlier one since."""
+        # An older answer of an earlier run would be no newer one: without it, a pruning could take the newest.
         if run_id < self.plan.run_id:
             answered_at = pc.coalesce(verdicts["answered_at"], verdicts["finished_at"])
-            verdicts = verdicts.filter(pc.greater_equal(answered_at, pa.scalar(self.since, answered_at.type)))
-        is_answer = (pc.field("environment") == self.plan.environment) & pc.field("outcome").isin(ANSWERED)
+            since = pa.scalar(self.since, answered_at.type)
+            verdicts = verdicts.filter(pc.greater_equal(answered_at, since))
+        is_answer = pc.field("environment") == self.plan.environment
+        is_answer &= pc.field("outcome").isin(ANSWERED)
         for item_id in verdicts.filter(is_answer)["item_id"].to_pylist():
-            index = bisect_left(self.hashes, hash(item_id))
-            if index < len(self.hashes) and self.hashes[index] == hash(item_id):
+            hashed = hash(item_id)
+            index = bisect_left(self.hashes, hashed)
+            if index < len(self.hashes) and self.hashes[index] == hashed:
                 self.is_answered[index] = 1
 
     @property
@@ -75,7 +79,9 @@ class PruningRule:
     """Judges the prunings of a log by the plans and receipts that it names, each as the store was at its entry."""
 
     def __init__(self, line: Line, now: datetime, audit: Audit) -> None:
-        self._line, self._now, self._audit = line, now, audit
+        self._line = line
+        self._now = now
+        self._audit = audit
         self._plans: dict[str, Plan] = {}
         self._legs: dict[str, list[LegRecord]] = {run_id: [] for run_id in line.prunings}
 
@@ -86,7 +92,8 @@ class PruningRule:
             if name == layout.plan_name(run_id) and not layout.kind_of(run_id):
                 self._plans[run_id] = PLAN.validate_json(content)
             elif run_id in self._legs and len(rest) > 1:
-                self._legs[run_id].append(LegRecord.of(int(rest[1]), json.loads(content)))
+                leg = LegRecord.of(int(rest[1]), json.loads(content))
+                self._legs[run_id].append(leg)
 
     def check(self) -> None:
         """Say of each pruning what forbids it."""
@@ -96,7 +103,8 @@ class PruningRule:
                     self._audit.bad(layout.log_name(entry.number), what)
 
     def _faults(self, entry: LogEntry) -> Iterator[str]:
-        run_id, decided = entry.run_id, _decided(entry)
+        run_id = entry.run_id
+        decided = _decided(entry)
         if decided is None:
             yield "is no pruning"
             return
@@ -115,30 +123,34 @@ class PruningRule:
         """Say what shows that a run was not over for so long that it could be pruned."""
         if decided.at > self._now + _FUTURE:
             yield "prunes at a time that is yet to come"
-        begun = {leg for leg, at in self._line.begun.get(plan.run_id, {}).items() if at < decided.entry}
-        ended = {leg for leg, at in self._line.ended.get(plan.run_id, {}).items() if at < decided.entry}
-        run = RunRecord(plan=plan, legs=[leg for leg in self._legs[plan.run_id] if leg.leg in ended])
-        if len(run.legs) < len(ended):  # a receipt is damaged, which is a finding already
+        # The run as it was at the entry: what was appended since excuses nothing.
+        begun = _before(decided.entry, self._line.begun.get(plan.run_id, {}))
+        ended = _before(decided.entry, self._line.ended.get(plan.run_id, {}))
+        legs = [leg for leg in self._legs[plan.run_id] if leg.leg in ended]
+        if len(legs) < len(ended):  # a receipt is damaged, which is a finding already
             return
-        if begun - ended or not run.legs or not run.is_over:
+        run = RunRecord(plan=plan, legs=legs)
+        days = decided.pruning.older_than_days
+        if begun - ended or not legs or not run.is_over:
             yield "prunes a run that was not over"
-        elif ended_at(run) >= decided.at + _SECOND - timedelta(days=decided.pruning.older_than_days):
-            yield f"prunes a run that was over for less than {decided.pruning.older_than_days} days"
+        elif ended_at(run) >= decided.at + _SECOND - timedelta(days=days):
+            yield f"prunes a run that was over for less than {days} days"
 
     def _lists_newest(self, plan: Plan, entry: int) -> bool:
         """Whether a run was the newest that listed its catalog when an entry was written."""
         if plan.lists_a_part or self._is_given_up(plan.run_id, entry):
             return False
         for run_id, planned in self._line.planned.items():
-            is_later = plan.run_id < run_id and planned < entry and not layout.kind_of(run_id)
-            if is_later and not self._is_given_up(run_id, entry) and self._may_list(run_id, plan):
+            if run_id <= plan.run_id or planned >= entry or layout.kind_of(run_id):
+                continue
+            if not self._is_given_up(run_id, entry) and self._may_list(run_id, plan):
                 return False
         return True
 
     def _may_list(self, run_id: str, plan: Plan) -> bool:
-        """Whether a run lists the catalog of another; of one whose plan is damaged, a finding already, nobody knows."""
+        """Whether a run lists the catalog of another."""
         other = self._plans.get(run_id)
-        if other is None:
+        if other is None:  # its plan is damaged, a finding already: nobody knows
             return True
         is_same = (other.environment, other.identity) == (plan.environment, plan.identity)
         return is_same and not other.lists_a_part
@@ -148,22 +160,22 @@ class PruningRule:
 
     def needed(self, results: Results) -> list[NeededAnswers]:
         """Read which items must have an answer: of listings of which a pruning took verdicts, and left the items."""
-        found: list[NeededAnswers] = []
+        needed: list[NeededAnswers] = []
         for run_id in sorted(self._line.prunings.keys() & self._plans.keys()):
             plan = self._plans[run_id]
             entry = self._took_answers_of_listing(plan)
             if entry is not None:
                 with suppress(ResultsError):  # its items were pruned since, or are a finding of the run
-                    found.append(self._needed_of(results, plan, entry))
-        return found
+                    needed.append(self._needed_of(results, plan, entry))
+        return needed
 
     def _took_answers_of_listing(self, plan: Plan) -> int | None:
         """Return the entry of the first pruning that took verdicts of what listed its catalog then; None without."""
         for entry in self._line.prunings[plan.run_id]:
             decided = _decided(entry)
-            takes_verdicts = decided is not None and any(
-                name.startswith("verdicts/") for name in decided.pruning.deleted
-            )
+            if decided is None:  # a finding already
+                continue
+            takes_verdicts = any(name.startswith("verdicts/") for name in decided.pruning.deleted)
             if takes_verdicts and self._lists_newest(plan, entry.number):
                 return entry.number
         return None
@@ -174,22 +186,30 @@ class PruningRule:
             table = read_table(results.store, layout.items_name(plan.run_id, number), _ITEM)
             listed.extend(map(hash, table["item_id"].to_pylist()))
         hashes = array("q", (hashed for hashed, _ in groupby(sorted(listed))))
+        # A row that its run has not answered, or answered from an earlier run, may lack an answer that remains.
         answered, copied = 0, 0
         for leg in self._legs[plan.run_id]:
             answered += leg.count("accepted") + leg.count("rejected")
             copied += leg.duplicates or 0
-        since = datetime.fromisoformat(plan.created_at) - _CLOCKS_DIFFER
         may_lack = plan.items - answered + copied
+        # Where the service tells no time, plans and answers have those of two machines.
+        since = datetime.fromisoformat(plan.created_at) - _CLOCKS_DIFFER
         return NeededAnswers(entry=entry, plan=plan, since=since, hashes=hashes, may_lack=may_lack)
 
     def check_answers(self, needed: Sequence[NeededAnswers]) -> None:
         """Say which prunings took answers that nothing newer stands for, when all parts were read."""
-        is_known = not needed or not self._line.has_pruned_since()
-        for each in needed if is_known else ():
-            if each.lacking:
-                what = f"{each.lacking:,} of its items have no newer one"
-                what = f"prunes the newest answers of run {each.plan.run_id}: {what}"
-                self._audit.bad(layout.log_name(each.entry), what)
+        # What was pruned while the audit read may have taken a newer answer, so that nothing is known.
+        if not needed or self._line.has_pruned_since():
+            return
+        for answers in needed:
+            if answers.lacking:
+                what = f"{answers.lacking:,} of its items have no newer one"
+                what = f"prunes the newest answers of run {answers.plan.run_id}: {what}"
+                self._audit.bad(layout.log_name(answers.entry), what)
+
+
+def _before(entry: int, legs: Mapping[int, int]) -> set[int]:
+    return {leg for leg, number in legs.items() if number < entry}
 
 
 def _decided(entry: LogEntry) -> _Decided | None:
@@ -206,5 +226,7 @@ def _decided(entry: LogEntry) -> _Decided | None:
 def _may_go(run_id: str, name: str) -> bool:
     if name.startswith(("verdicts/", "exchanges/")):
         return layout.run_of(name) == run_id
-    folders = layout.items_folder(run_id), layout.items_folder(run_id, "listed"), layout.journals_folder(run_id)
-    return any(name.startswith(f"{folder}/") for folder in folders)
+    items = f"{layout.items_folder(run_id)}/"
+    listed = f"{layout.items_folder(run_id, 'listed')}/"
+    journals = f"{layout.journals_folder(run_id)}/"
+    return name.startswith((items, listed, journals))
