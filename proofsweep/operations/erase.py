@@ -4,12 +4,13 @@ Each answer is in the journal before the next proof is asked for. So a command t
 a proof that the table says is gone is not asked for again.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
+
+import pyarrow.compute as pc
 
 from proofsweep.domain.errors import CallFailed, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
@@ -58,30 +59,41 @@ class ErasureReport:
 
     def lines(self) -> Iterator[str]:
         """Yield the counts, some failures, and what to do."""
-        counts = self._counts
-        yield (
-            f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
-            f"{counts['failed']:,} failed, {self.known:,} known to be gone, {self.not_asked:,} not asked for."
-        )
+        erased, already_erased, failed = self._counts.values()
+        asked = f"{erased:,} erased, {already_erased:,} already erased or never there, {failed:,} failed"
+        yield f"{asked}, {self.known:,} known to be gone, {self.not_asked:,} not asked for."
         for row in self.failed[:_MOST_NAMED]:
-            yield f"  failed: {row['proof_id']} · {row['reason']} · {row['request_id'] or 'no request ID'}"
-        if len(self.failed) > _MOST_NAMED:
-            yield f"  and {len(self.failed) - _MOST_NAMED:,} more in the table `erasures`"
-        if (unkept := self.unkept) is not None:
-            when = "" if unkept["erased_at"] is None else f" at {unkept['erased_at']}"
-            answer = f"{unkept['proof_id']} · {unkept['outcome']}{when} · {unkept['request_id'] or 'no request ID'}"
-            yield f"Keep this answer, which the table `erasures` may lack: {answer}"
-        if self.failed or self.not_asked:
+            yield f"  failed: {row['proof_id']} · {row['reason']} · {_request_of(row)}"
+        if failed > _MOST_NAMED:
+            yield f"  and {failed - _MOST_NAMED:,} more in the table `erasures`"
+        if self.unkept is not None:
+            yield f"Keep this answer, which the table `erasures` may lack: {_answer_of(self.unkept)}"
+        if failed or self.not_asked:
             yield "Run the same command again: it asks for no proof that is known to be gone."
 
     def document(self) -> Row:
-        counts = {**self._counts, "known": self.known, "not_asked": self.not_asked}
-        return {"operation_id": self.operation_id, **counts, "proofs": self.rows}
+        document: Row = {"operation_id": self.operation_id, **self._counts}
+        document["known"] = self.known
+        document["not_asked"] = self.not_asked
+        document["proofs"] = self.rows
+        return document
 
     @property
     def _counts(self) -> Mapping[str, int]:
-        words = Counter("failed" if row["reason"] else row["outcome"] for row in self.rows)
-        return {word: words[word] for word in (*GONE, "failed")}
+        counts = dict.fromkeys((*GONE, "failed"), 0)
+        for row in self.rows:
+            word = "failed" if row["reason"] else str(row["outcome"])
+            counts[word] += 1
+        return counts
+
+
+def _request_of(row: Row) -> object:
+    return row["request_id"] or "no request ID"
+
+
+def _answer_of(row: Row) -> str:
+    when = "" if row["erased_at"] is None else f" at {row['erased_at']}"
+    return f"{row['proof_id']} · {row['outcome']}{when} · {_request_of(row)}"
 
 
 def erase_proofs(
@@ -94,12 +106,14 @@ def erase_proofs(
             report.operation_id = work.operation.operation_id
             gone = _gone(operator)
             left = [proof_id for proof_id in wanted.proof_ids if proof_id not in gone]
-            report.known, report.not_asked = len(wanted.proof_ids) - len(left), len(left)
+            report.known = len(wanted.proof_ids) - len(left)
+            report.not_asked = len(left)
             for proof_id in left:
                 row = _erased(work, proof_id)
                 work.add(row)
                 report.rows.append(row)
                 report.not_asked -= 1
+                # The service gives this answer once. If the store fails for long, the report has it.
                 report.unkept = row
                 work.keep()
                 report.unkept = None
@@ -110,28 +124,38 @@ def erase_proofs(
 
 
 def _gone(operator: Operator) -> set[str]:
-    names, columns = operator.results.all_parts("erasures"), ["environment", "proof_id", "reason"]
-    rows = operator.results.table("erasures", names, columns).to_pylist()
-    return {row["proof_id"] for row in rows if row["environment"] == operator.environment and row["reason"] is None}
+    names = operator.results.all_parts("erasures")
+    table = operator.results.table("erasures", names, ["environment", "proof_id", "reason"])
+    is_gone = pc.field("environment") == operator.environment
+    is_gone &= pc.field("reason").is_null()
+    return {str(proof_id) for proof_id in table.filter(is_gone)["proof_id"].to_pylist()}
 
 
 def _erased(work: OperationLeg, proof_id: str) -> Row:
     asked_at = work.service.clock()
     answer, request_id = work.ask(Call.ERASE, lambda partner: partner.erase(proof_id))
     row: Row = {"proof_id": proof_id, "asked_at": asked_at, "answered_at": work.service.clock()}
-    row |= {"outcome": None, "erased_at": None, "request_id": request_id, "http_status": None}
+    row |= {"outcome": None, "erased_at": None, "request_id": request_id, "http_status": None, "reason": None}
     if isinstance(answer, CallFailed):
-        return row | {"http_status": answer.status, "reason": answer.reason}
-    is_of_another = answer.proof_id not in {None, proof_id}  # it is no receipt, nor is one with another word
-    reason = "bad_answer" if is_of_another else None if answer.outcome in GONE else "unknown_outcome"
-    return row | {"outcome": answer.outcome, "erased_at": answer.erased_at, "reason": reason}
+        row["http_status"] = answer.status
+        row["reason"] = answer.reason
+        return row
+    row["outcome"] = answer.outcome
+    row["erased_at"] = answer.erased_at
+    # An answer about another proof is no receipt, nor is one with a word that the contract does not have.
+    if answer.proof_id not in {None, proof_id}:
+        row["reason"] = "bad_answer"
+    elif answer.outcome not in GONE:
+        row["reason"] = "unknown_outcome"
+    return row
 
 
 def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:
     """Return the file of each proof that the tables know; ResultsError if they cannot be read."""
+    query = f"{with_views('verdicts')} FROM ({_FILES})"
     with answering(results, [environment], "verdicts") as store:
-        found = store.execute(f"{with_views('verdicts')} FROM ({_FILES})", [list(wanted.proof_ids)])
-        return dict(found.fetchall())
+        rows = store.execute(query, [list(wanted.proof_ids)]).fetchall()
+    return dict(rows)
 
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
@@ -139,37 +163,48 @@ def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
     given = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
     if file is not None:
         try:
-            lines = StringIO(text_of_file(file.read_bytes()), newline="").readlines()
+            text = text_of_file(file.read_bytes())
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise UsageError(f"{file} cannot be read ({why}); nothing was erased.") from error
+        lines = StringIO(text, newline="").readlines()
         given += _ids_in(lines, str(file))
-    named = [(where, text.strip()) for where, text in given]
-    found = [_checked(proof_id, where) for where, proof_id in named if proof_id]
-    if not found:
+    checked: list[str] = []
+    for where, text in given:
+        proof_id = text.strip()
+        if proof_id:
+            checked.append(_checked(proof_id, where))
+    if not checked:
         raise UsageError("There is no proof ID to erase: give IDs, or --from with a file of them.")
-    once = tuple(dict.fromkeys(found))
-    return ProofList(once, len(found) - len(once), len(named) - len(found))
+    once = tuple(dict.fromkeys(checked))
+    return ProofList(once, repeated=len(checked) - len(once), empty=len(given) - len(checked))
 
 
 def _ids_in(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
     """Find the IDs in a file, each after where it stands: the lines, or the column `proof_id` of a CSV file."""
     try:
         rows = rows_of_csv(lines)
-        columns = [cell.strip() for cell in next(rows, (1, ()))[1]]
-        if _COLUMN in columns:  # of two such columns the last one: a tag may have the name
-            named = ((number, dict(zip_longest(columns, cells, fillvalue=""))) for number, cells in rows if cells)
-            yield from ((f"{name}, line {number}", row[_COLUMN].removeprefix("'")) for number, row in named)
+        _, header = next(rows, (1, ()))
+        columns = [cell.strip() for cell in header]
+        if _COLUMN in columns:
+            for number, cells in rows:
+                if cells:
+                    # Of two columns of this name the last one counts: a tag may have the name.
+                    row = dict(zip_longest(columns, cells, fillvalue=""))
+                    yield f"{name}, line {number}", row[_COLUMN].removeprefix("'")
             return
     except ValueError as error:
         raise UsageError(f"{printable(name)}, {error}; nothing was erased.") from error
     if len(columns) > 1 or name.lower().endswith(".csv"):
         raise UsageError(f"{printable(name)} has no column {_COLUMN}; nothing was erased.")
-    yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
+    for number, line in enumerate(lines, start=1):
+        yield f"{name}, line {number}", line
 
 
 def _checked(proof_id: str, where: str) -> str:
+    # `.` and `..` would lead the call to another path.
     is_text = all(letter.isprintable() and not letter.isspace() for letter in proof_id)
-    if is_text and len(proof_id) <= _MOST_CHARS and proof_id not in {".", ".."} and not set(proof_id) & set("\"',;"):
-        return proof_id
-    raise UsageError(f"{printable(where)}: this is no proof ID; nothing was erased.")
+    is_name = proof_id not in {".", ".."} and set(proof_id).isdisjoint("\"',;")
+    if not is_text or not is_name or len(proof_id) > _MOST_CHARS:
+        raise UsageError(f"{printable(where)}: this is no proof ID; nothing was erased.")
+    return proof_id

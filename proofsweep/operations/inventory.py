@@ -24,9 +24,8 @@ _PAGE = 100  # proofs of a page: the most that the contract allows
 _BATCH_ROWS = 5_000  # rows that are in memory at once
 _Page = TypeVar("_Page", ListProofsResponse, PartnerKeysResponse)
 
-_LISTED = pa.schema(
-    [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
-)
+_LISTED_COLUMNS = ("proof_id", "song", "issued_at", "classification", "has_feedback")
+_LISTED = pa.schema([SCHEMAS["proofs"].field(name) for name in _LISTED_COLUMNS])
 _RECONCILED = """
 WITH answers AS (
     SELECT
@@ -71,18 +70,25 @@ _WORDS = {
 def inventory_proofs(operator: Operator) -> OperationReport:
     """Take an inventory: (1) list all, compactly in memory, (2) compare into the table; no row if (1) fails."""
     with operator.begun(OperationKind.INVENTORY) as work:
+        pages = _all_pages(work)  # (1)
         states = Counter[str]()
-        try:
-            pages = [arrow_of(page.items) for page in pages_of(Call.PROOFS, partial(_page_of, work))]  # (1)
-        except RunMustStop as stop:
-            stop.message += f" No row was written: an inventory needs the whole list, a call for each {_PAGE} proofs."
-            raise
         for rows in reconciled(operator.results, operator.environment, pages):  # (2)
             work.add(*rows)
             states.update(str(row["state"]) for row in rows)
     listed = states.total() - states["not_listed"]
     line = f"{listed:,} proofs listed: {said_counts(states, _WORDS)}"
-    return OperationReport(operation_id=work.operation.run_id, counts={**states, "listed": listed}, line=line)
+    counts = {**states, "listed": listed}
+    return OperationReport(operation_id=work.operation.run_id, counts=counts, line=line)
+
+
+def _all_pages(work: OperationLeg) -> list[pa.Table]:
+    pages = pages_of(Call.PROOFS, partial(_page_of, work))
+    try:
+        return [arrow_of(page.items) for page in pages]
+    except RunMustStop as stop:
+        # Of half a list, each proof of the other half would be called missing.
+        stop.message += f" No row was written: an inventory needs the whole list, a call for each {_PAGE} proofs."
+        raise
 
 
 def _page_of(work: OperationLeg, cursor: str | None) -> ListProofsResponse:
@@ -97,19 +103,19 @@ def _page_of(work: OperationLeg, cursor: str | None) -> ListProofsResponse:
 
 def newest_proofs(partner: Partner, limit: int) -> list[ProofSummary]:
     pages = pages_of(Call.PROOFS, lambda cursor: partner.proofs(limit=_PAGE, cursor=cursor))
-    return list(islice(chain.from_iterable(page.items for page in pages), limit))
+    proofs = chain.from_iterable(page.items for page in pages)
+    return list(islice(proofs, limit))
 
 
 def pages_of(call: Call, ask: Callable[[str | None], _Page]) -> Iterator[_Page]:
-    """Yield all pages. The end is a page without a cursor, not one that is short or empty; CallFailed if there is none.
-
-    The list may change while it is read, so a proof may be on two pages.
-    """
-    cursor, seen = None, set[str | None]()
-    while cursor not in seen:
-        seen.add(cursor)
+    """Yield all pages; CallFailed if there is no end. The list may change meanwhile: a proof may be on two pages."""
+    cursor = None
+    cursors = set[str | None]()
+    while cursor not in cursors:
+        cursors.add(cursor)
         page = ask(cursor)
         yield page
+        # The end is a page without a cursor, not one that is short or empty.
         cursor = page.next_cursor
         if cursor is None:
             return
@@ -117,12 +123,14 @@ def pages_of(call: Call, ask: Callable[[str | None], _Page]) -> Iterator[_Page]:
 
 
 def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
-    return pa.Table.from_pylist([proof.model_dump() for proof in proofs], schema=_LISTED)
+    rows = [proof.model_dump() for proof in proofs]
+    return pa.Table.from_pylist(rows, schema=_LISTED)
 
 
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
     """Yield the rows of the table `proofs`, in batches; without a run of the environment no proof has a file."""
+    query = f"{with_views('latest_answer')} FROM ({_RECONCILED})"
     with answering(results, [environment], "latest_answer") as connection:
         connection.register("pages", pa.concat_tables([_LISTED.empty_table(), *pages]))
-        for batch in connection.sql(f"{with_views('latest_answer')} FROM ({_RECONCILED})").to_arrow_reader(_BATCH_ROWS):
+        for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()

@@ -40,8 +40,10 @@ class KeyStore:
                 "The settings keep the key in no file, so it cannot be replaced from here: give --new-key-file with a "
                 "path for the new key. Nothing was rotated."
             )
-        if new_key_file is None and (where := shown_file(path, "service.api_key_file")) != str(path):
-            raise ConfigError(f"There is no key file {where}. {_ELSEWHERE}")
+        if new_key_file is None:
+            shown = shown_file(path, "service.api_key_file")
+            if shown != str(path):
+                raise ConfigError(f"There is no key file {shown}. {_ELSEWHERE}")
         try:
             return cls(path.expanduser().resolve())
         except (OSError, RuntimeError) as error:  # the latter: a circle of links, or no home folder
@@ -53,26 +55,33 @@ class KeyStore:
 
     def check(self) -> None:
         """Write and delete a file in the folder, with the rights of the key file; refuse a key file that is mounted."""
+        folder = self.path.parent
+        is_mounted = False
+        # What fails here fails before the key is rotated: afterwards the new one would have no place.
         try:
             with _told(self.path):
-                is_mounted = self.path.exists() and self.path.stat().st_dev != self.path.parent.stat().st_dev
-                self._write(b"\0" * _PROBE_BYTES).unlink()
-                sync_folder(self.path.parent)
+                if self.path.exists():
+                    is_mounted = self.path.stat().st_dev != folder.stat().st_dev
+                draft = self._write(b"\0" * _PROBE_BYTES)
+                draft.unlink()
+                sync_folder(folder)
         except ConfigError as error:
             raise ConfigError(f"{error.message} {_ELSEWHERE}") from error
         if is_mounted:
             raise ConfigError(f"The key file {self.path} is mounted, so it cannot be replaced. {_ELSEWHERE}")
 
     def current(self) -> SecretStr | None:
-        return key_file(self.path)() if self.path.exists() else None
+        return _key_in(self.path)
 
     def waiting(self) -> SecretStr | None:
-        return key_file(self.waiting_path)() if self.waiting_path.exists() else None
+        return _key_in(self.waiting_path)
 
     def keep(self, key: SecretStr) -> None:
         """Write the new key; it appears beside its place when it is whole."""
+        content = key.get_secret_value().encode() + b"\n"
         with _told(self.waiting_path):
-            self._write(key.get_secret_value().encode() + b"\n").replace(self.waiting_path)
+            draft = self._write(content)
+            draft.replace(self.waiting_path)
             sync_folder(self.path.parent)
 
     def promote(self) -> None:
@@ -81,12 +90,12 @@ class KeyStore:
             sync_folder(self.path.parent)
 
     def _write(self, content: bytes) -> Path:
-        """Write a draft durably; it has the rights of the key file before its first byte, or is for its owner only."""
         draft = self.path.with_name(f".{self.path.name}-draft")
         draft.unlink(missing_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
+                # The rights come before the first byte: nobody else can read a key while it is written.
                 if self.path.exists():
                     _take_rights(descriptor, self.path)
                 file.write(content)
@@ -95,6 +104,13 @@ class KeyStore:
             draft.unlink(missing_ok=True)
             raise
         return draft
+
+
+def _key_in(path: Path) -> SecretStr | None:
+    if not path.exists():
+        return None
+    read = key_file(path)
+    return read()
 
 
 @contextmanager
@@ -106,16 +122,14 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _take_rights(descriptor: int, path: Path) -> None:
-    """Set on a new file the owner, group and mode of a key file: the same people can read both, and no others.
-
-    Under an ACL a mode says less than it seems to, so a file that has one is not replaced.
-    """
+    """Set on a new file the owner, group and mode of a key file: the same people can read both, and no others."""
     try:
         old = path.stat()
         os.fchown(descriptor, old.st_uid, old.st_gid)
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
         new = os.fstat(descriptor)
         is_same = (new.st_uid, new.st_gid, new.st_mode) == (old.st_uid, old.st_gid, old.st_mode)
+        # Under an ACL a mode says less than it seems to, so a file that has one is not replaced.
         if not is_same or _has_acl(path) or _has_acl(descriptor):
             raise PermissionError(errno.EPERM, "the file system gives it others, or an ACL")
     except OSError as error:

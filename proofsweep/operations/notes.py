@@ -48,23 +48,25 @@ def refresh_notes(operator: Operator) -> OperationReport:
     if not wanted:
         line = "Every accepted proof has its note, or has none to come."
         return OperationReport(operation_id=None, counts={"wanted": 0}, line=line)
+    proofs = counted(len(wanted), "proof")
     answers: list[str] = []
     try:
         with operator.begun(OperationKind.INTERPRETATIONS) as work:
             for _ in some_at_once(wanted, partial(_refreshed, work, answers), CALLS_AT_ONCE):
                 continue
     except RunMustStop as stop:
-        came = f"{len(answers):,} of {counted(len(wanted), 'proof')} were asked for: {_said(answers)}."
-        said = f"{stop.message} {came}"
-        raise RunMustStop(said, ended_by=stop.ended_by, quota_reset=stop.quota_reset) from stop
-    line = f"{counted(len(wanted), 'proof')} without a note: {_said(answers)}"
+        # What came before the stop is in the table: a person is told how much.
+        message = f"{stop.message} {len(answers):,} of {proofs} were asked for: {_said(answers)}."
+        raise RunMustStop(message, ended_by=stop.ended_by, quota_reset=stop.quota_reset) from stop
+    line = f"{proofs} without a note: {_said(answers)}"
     counts = {"wanted": len(wanted), **Counter(answers)}
     return OperationReport(operation_id=work.operation.run_id, counts=counts, line=line)
 
 
 def _said(answers: Sequence[str]) -> str:
     states = Counter(answers)
-    return said_counts(states, {state: state for state in sorted(states)})
+    words = {state: state for state in sorted(states)}
+    return said_counts(states, words)
 
 
 def wanted_notes(results: Results, environment: str, now: datetime) -> list[tuple[str, str]]:
@@ -75,10 +77,12 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[tupl
 
 def _refreshed(work: OperationLeg, answers: list[str], wanted: tuple[str, str]) -> None:
     """Ask for one note, and add its status to the `answers`, as its row in the journal has it."""
-    (proof_id, item_id), asked_at = wanted, work.service.clock()
-    answer, request_id = work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(proof_id))
+    proof_id, item_id = wanted
+    row: Row = {"proof_id": proof_id, "item_id": item_id, "asked_at": work.service.clock()}
+    answer, row["request_id"] = work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(proof_id))
     if isinstance(answer, CallFailed):
-        answer = Interpretation(status="gone" if answer.status == HTTPStatus.NOT_FOUND else "failed")
-    row: Row = {"proof_id": proof_id, "item_id": item_id, "asked_at": asked_at, "request_id": request_id}
+        # Both are asked for again: a proof that is gone, once its file is accepted anew.
+        status = "gone" if answer.status == HTTPStatus.NOT_FOUND else "failed"
+        answer = Interpretation(status=status)
     work.add(row | answer.model_dump())
     answers.append(answer.status)

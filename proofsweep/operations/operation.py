@@ -46,7 +46,8 @@ class OperationReport:
 
 
 def said_counts(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
-    return ", ".join(f"{counts[state]:,} {said}" for state, said in words.items() if counts.get(state)) or "none"
+    said = [f"{counts[state]:,} {word}" for state, word in words.items() if counts.get(state)]
+    return ", ".join(said) or "none"
 
 
 class OperationLeg:
@@ -54,18 +55,21 @@ class OperationLeg:
 
     def __init__(self, operator: "Operator", operation: Operation, held: HeldLeg) -> None:
         service = operator.service
-        self.operation, self.service = operation, service
+        self.operation = operation
+        self.service = service
         spent = calls_sent(service.unattributed)
         self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0, spent=spent)
+        writer = held.signs.holder.writer
+        journal = Journal(operator.results, operation.run_id, held.number, writer, table=operation.table)
         self.trail = Trail(
-            journal=Journal(
-                operator.results, operation.run_id, held.number, held.signs.holder.writer, table=operation.table
-            ),
+            journal=journal,
             budget=self.budget,
             unattributed=service.unattributed,
             environment=operation.environment,
         )
-        self._numbers, self._failures, self._lock = count(), 0, Lock()
+        self._numbers = count()
+        self._failures = 0
+        self._lock = Lock()
 
     def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, str | None]:
         """Make one call; give its answer, or how it failed, and the request ID of its last exchange.
@@ -73,29 +77,34 @@ class OperationLeg:
         Raises:
             RunMustStop: the bounds allow no other call, or the service fails for everything.
         """
-        stop, number, seen = self.service.stop, next(self._numbers), list[Exchange]()
-        stop.check()
+        number = next(self._numbers)
+        exchanges: list[Exchange] = []
+        self.service.stop.check()
 
         def note(exchange: Exchange) -> None:
-            seen.append(exchange)
+            exchanges.append(exchange)
             self.trail.note(None, exchange, owed_to=number)
 
+        # A failure is an answer of its own, which its kind puts into its table. What stops the leg passes through.
         answer: _Answer | CallFailed
+        failed = None
         try:
             self.budget.admit(number, {call})
-            answer = question(self.service.partner.in_new_session(note, partial(self.budget.claim, number)))
-        except CallFailed as failed:
-            answer = failed
+            partner = self.service.partner.in_new_session(note, partial(self.budget.claim, number))
+            answer = question(partner)
+        except CallFailed as error:
+            answer = failed = error
         finally:
             self.budget.release(number)
-        self._count(answer if isinstance(answer, CallFailed) else None)
-        return answer, seen[-1].request_id if seen else None
+        self._count(failed)
+        request_id = exchanges[-1].request_id if exchanges else None
+        return answer, request_id
 
     def add(self, *rows: Row) -> None:
         """Take rows of its kind's table; `operation_id` and `environment` are filled in."""
         own: Row = {"operation_id": self.operation.operation_id, "environment": self.operation.environment}
         for row in rows:
-            self.trail.journal.add(own | row, [])
+            self.trail.journal.add({**own, **row}, [])
 
     def keep(self) -> None:
         """Make durable what was added; RunMustStop if the store fails for so long that the leg ends."""
@@ -103,7 +112,8 @@ class OperationLeg:
             try:
                 self.trail.flush()
             except ResultsError:
-                self.service.stop.rest(FLUSH_SECONDS)  # the heartbeat writes too, and knows for how long it failed
+                # The heartbeat writes too, and knows for how long it failed: it stops the leg, which ends this wait.
+                self.service.stop.rest(FLUSH_SECONDS)
             else:
                 return
 
@@ -113,9 +123,12 @@ class OperationLeg:
 
     def _count(self, failed: CallFailed | None) -> None:
         with self._lock:
-            is_answer = failed is None or failed.reason.startswith("http_4")  # a refusal of one item is one too
-            self._failures = 0 if is_answer else self._failures + 1
-            if failed is not None and self._failures >= _MOST_FAILURES:
+            # A refusal of one item is an answer too: the service works. Only failures in a row are the service's own.
+            if failed is None or failed.reason.startswith("http_4"):
+                self._failures = 0
+                return
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
                 self.give_up(failed)
 
 
@@ -132,8 +145,9 @@ class Operator:
         return self.service.settings.environment
 
     def new_operation(self, kind: OperationKind) -> Operation:
-        url, now = self.service.partner.base_url, self.service.clock()
-        return Operation.named(kind, secrets.token_hex(3), self.environment, url, now)
+        tail = secrets.token_hex(3)
+        base_url = self.service.partner.base_url
+        return Operation.named(kind, tail, self.environment, base_url, self.service.clock())
 
     @contextmanager
     def begun(self, kind: OperationKind) -> Iterator[OperationLeg]:
@@ -157,7 +171,8 @@ class Operator:
         The log has the `facts` of the leg as long as it is there.
         """
         service = self.service
-        own: Row = {"key_fingerprint": service.key_fingerprint, **facts}  # first of all, since there may be no key
+        # The fingerprint first of all: there may be no key, and then nothing is written.
+        own: Row = {"key_fingerprint": service.key_fingerprint, **facts}
         self.results.write_plan(operation)  # (2)
         end_dead_legs(self.results, utc_now, operation)
         held = Legs(self.results, operation).begin(own)  # (3)
@@ -177,7 +192,9 @@ class Operator:
                 service.stop.check()
             ended_by = EndedBy.COMPLETE
         except ProofsweepError as error:
-            ended_by, why = error.ended_by if isinstance(error, RunMustStop) else EndedBy.ERROR, error.message
+            why = error.message
+            if isinstance(error, RunMustStop):
+                ended_by = error.ended_by
             raise
         except KeyboardInterrupt:
             ended_by = EndedBy.CANCELLED

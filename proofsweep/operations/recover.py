@@ -67,17 +67,21 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     here = str(Path.cwd())
     prefix = None if to is None else path_of(to, here).rstrip("/")
-    items = proven_items(operator.results, operator.environment, below and path_of(below, here).rstrip("/"))
+    if below:
+        below = path_of(below, here).rstrip("/")
+    items = proven_items(operator.results, operator.environment, below)
     with operator.begun(OperationKind.RECOVERY) as work:
         folders = Folders(work.service.files, partial(is_emptied, operator.results, operator.environment))
         outcomes = Counter(some_at_once(items, partial(recover, work, prefix, folders), CALLS_AT_ONCE))
-    line = "\n".join([f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}", *folders.lines])
+    counts = f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}"
+    line = "\n".join([counts, *folders.lines])
     return OperationReport(operation_id=work.operation.run_id, counts=outcomes, line=line)
 
 
 def proven_items(results: Results, environment: str, below: str = "") -> Iterator[ProvenItem]:
+    folder = f"{below}/" if below else ""
     with opened(results, environment, asked=_ITEMS) as store:
-        answer = store.execute(_ITEMS, {"below": below, "folder": f"{below}/" if below else ""})
+        answer = store.execute(_ITEMS, {"below": below, "folder": folder})
         while rows := answer.fetchmany(_ROWS_IN_MEMORY):
             yield from map(ProvenItem._make, rows)
 
@@ -90,7 +94,9 @@ class Folders:
 
         def look(folder: str) -> Away | None:
             away = away_now(folder, files)
-            return None if away is None or is_emptied(away.folder) else away
+            if away is None or is_emptied(away.folder):
+                return None
+            return away
 
         self._look = lru_cache(FOLDERS_KEPT)(look)
         self._away: Counter[str] = Counter()
@@ -100,52 +106,66 @@ class Folders:
         return any(self._look(folder_of(location)) for location in locations)
 
     def count(self, location: str) -> None:
-        away = self._look(folder_of(location))
+        folder = folder_of(location)
+        away = self._look(folder)
+        sentence = f"{one_line(folder)} cannot be read" if away is None else away.sentence
         with self._lock:
-            self._away[f"{one_line(folder_of(location))} cannot be read" if away is None else away.sentence] += 1
+            self._away[sentence] += 1
 
     @property
     def lines(self) -> list[str]:
-        return [f"{sentence.rstrip('.')} Sidecars: {count:,}." for sentence, count in self._away.most_common()]
+        lines: list[str] = []
+        for sentence, count in self._away.most_common():
+            end = f"Sidecars: {count:,}."
+            lines.append(f"{sentence.rstrip('.')} {end}")
+        return lines
 
 
 def recover(work: OperationLeg, prefix: str | None, folders: Folders, item: ProvenItem) -> str:
     """Recover one sidecar, and return the outcome; if a call was made, its row is in the journal."""
     location = item.sidecar if prefix is None else _below(prefix, item)
-    is_there = _is_there(work, item.sidecar)
-    if is_there:
-        return "present"
-    if is_there is None or (prefix is None and folders.is_away(item.sidecar, item.audio)):
-        folders.count(item.sidecar)
-        return "away"
-    if not _suits_the_audio(work, item, None if prefix is None else posixpath.dirname(location)):
-        return "absent"
-    is_there = _is_there(work, location, item.sidecar_sha256)
-    if is_there is not False:
-        if is_there is None:
-            folders.count(location)
-        return "away" if is_there is None else "present"
-    content, said = _sealed(work, item)
+    folder = None if prefix is None else posixpath.dirname(location)
+    outcome = _outcome_without_call(work, location, folder, folders, item)
+    if outcome is not None:
+        return outcome
+    row: Row = {"proof_id": item.proof_id, "item_id": item.item_id, "audio": item.audio, "sidecar": item.sidecar}
+    content, answered = _sealed(work, item)
+    row |= answered
     if content:
-        said |= _written(location, content, is_own=location == item.sidecar)
-    row: Row = {
-        "proof_id": item.proof_id,
-        "item_id": item.item_id,
-        "audio": item.audio,
-        "sidecar": item.sidecar,
-        "sidecar_bytes": len(content) or None,
-        "sidecar_sha256": sha256(content).hexdigest() if content else None,
-        **said,
-        "acted_at": work.service.clock(),
-    }
+        row["sidecar_bytes"] = len(content)
+        row["sidecar_sha256"] = sha256(content).hexdigest()
+        row |= _written(location, content, is_own=location == item.sidecar)
+    row["acted_at"] = work.service.clock()
     work.add(row)
     return str(row["outcome"])
 
 
+def _outcome_without_call(
+    work: OperationLeg, location: str, folder: str | None, folders: Folders, item: ProvenItem
+) -> str | None:
+    """Return why nothing is asked for; None if the call is worth it. `folder` is another than the audio's own."""
+    is_there = _is_there(work, item.sidecar)
+    if is_there:
+        return "present"
+    # In a folder that is away no sidecar is known to be missing.
+    if is_there is None or (folder is None and folders.is_away(item.sidecar, item.audio)):
+        folders.count(item.sidecar)
+        return "away"
+    # A sidecar beside other audio would be taken for that of another file.
+    if not _suits_the_audio(work, item, folder):
+        return "absent"
+    is_there = _is_there(work, location, item.sidecar_sha256)
+    if is_there is None:
+        folders.count(location)
+        return "away"
+    return "present" if is_there else None
+
+
 def _below(prefix: str, item: ProvenItem) -> str:
     audio = item.relative_path or posixpath.basename(item.audio)
-    safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
-    return "/".join([prefix, *safe[:-1], posixpath.basename(item.sidecar)])
+    # No part of a path leads out of the folder, wherever the catalog says that its audio is.
+    parts = [part for part in audio.split("/") if part not in {"", ".", ".."}]
+    return "/".join([prefix, *parts[:-1], posixpath.basename(item.sidecar)])
 
 
 def _is_there(work: OperationLeg, location: str, sha256_hex: str | None = None) -> bool | None:
@@ -155,34 +175,42 @@ def _is_there(work: OperationLeg, location: str, sha256_hex: str | None = None) 
         facts = files.facts(location)
         if facts is None or sha256_hex is None:
             return facts is not None
-        return sha256(read_sidecar(location, SIDECAR_BYTES, files)).hexdigest() == sha256_hex
+        content = read_sidecar(location, SIDECAR_BYTES, files)
     except SourceError:
         return None
+    return sha256(content).hexdigest() == sha256_hex
 
 
 def _suits_the_audio(work: OperationLeg, item: ProvenItem, folder: str | None) -> bool:
-    """Whether the audio lies beside the sidecar's place with its size, or in a folder of its own, none of its name.
-
-    Else the sidecar would be taken for that of another file.
-    """
-    audio = item.audio if folder is None else f"{folder}/{posixpath.basename(item.audio)}"
+    """Whether the audio lies beside the sidecar's place with its size, or in a folder of its own, none of its name."""
+    audio = item.audio
+    if folder is not None:
+        audio = f"{folder}/{posixpath.basename(item.audio)}"
     with suppress(SourceError):
         facts = work.service.files.facts(audio)
-        return folder is not None if facts is None else item.audio_bytes in {None, facts.size_bytes}
+        if facts is None:
+            return folder is not None
+        return item.audio_bytes in {None, facts.size_bytes}
     return False
 
 
 def _sealed(work: OperationLeg, item: ProvenItem) -> tuple[bytes, Row]:
-    """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
+    """Return the bytes, empty if none, and what the row says of the answer."""
     proof, request_id = work.ask(Call.PROOF, lambda partner: partner.proof(item.proof_id))
-    said: Row = {"request_id": request_id}
+    row: Row = {"request_id": request_id, "outcome": "failed"}
     if isinstance(proof, CallFailed):
-        outcome = "gone" if proof.status == HTTPStatus.NOT_FOUND else "failed"
-        return b"", said | {"outcome": outcome, "detail": proof.message}
-    with suppress(ValueError):
-        if content := base64.b64decode(proof.sidecar.get_secret_value() if proof.sidecar else "", validate=True):
-            return content, said
-    return b"", said | {"outcome": "failed", "detail": "The answer has no base64 under service.sidecar_field."}
+        row["detail"] = proof.message
+        if proof.status == HTTPStatus.NOT_FOUND:
+            row["outcome"] = "gone"
+        return b"", row
+    content = b""
+    # Contract, GetProofResponse: the sealed bytes are base64.
+    if proof.sidecar is not None:
+        with suppress(ValueError):
+            content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
+    if not content:
+        row["detail"] = "The answer has no base64 under service.sidecar_field."
+    return content, row
 
 
 def _written(location: str, content: bytes, *, is_own: bool) -> Row:
@@ -190,7 +218,8 @@ def _written(location: str, content: bytes, *, is_own: bool) -> Row:
     try:
         open_place(folder, "place of the sidecar").create(name, content)
     except NameTaken:
-        outcome = "present" if is_own else "failed"  # below a prefix it may be the sidecar of any other audio
+        # Below a prefix it may be the sidecar of any other audio.
+        outcome = "present" if is_own else "failed"
         return {"outcome": outcome, "detail": f"Another file is at {location}; it was left as it is."}
     except ResultsError:
         return {"outcome": "failed", "detail": f"Nothing can be written at {location}: check rights and space."}

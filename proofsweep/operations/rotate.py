@@ -75,7 +75,8 @@ class Rotated:
         rotation = self.rotation
         named = "the new key" if rotation.new_key_id is None else f"the new key {rotation.new_key_id}"
         if self.was_done:
-            yield f"The key was rotated at {minute_of(rotation.answered_at.astimezone(UTC))}, and nothing was done now."
+            answered_at = minute_of(rotation.answered_at.astimezone(UTC))
+            yield f"The key was rotated at {answered_at}, and nothing was done now."
             yield f"{named.capitalize()} is in {self.location}."
         else:
             yield f"Rotated: {named} is tested, and is in {self.location}."
@@ -97,39 +98,55 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     person must bring the new key here. CallFailed or RunMustStop if the service does not rotate the key; the old one is
     in its place.
     """
-    results, key, now = operator.results, operator.service.key.current, operator.service.clock()
+    results = operator.results
+    key = operator.service.key.current
+    now = operator.service.clock()
     active = active_legs(results, OperationKind.ROTATION)
-    if operator.environment in active:  # it may have put this key into its place, and not recorded that yet
+    # A command that is at work may have put this key into its place, and not have recorded that yet.
+    if operator.environment in active:
         raise active[operator.environment]
-    made_by = next((each for each in recorded_rotations(results) if each.new_key_fingerprint == fingerprint(key)), None)
+    made_by = _rotation_to(results, key)
     if made_by is not None and now < made_by.old_key_ends_at:
-        if key_store.current() == key:
-            return Rotated(made_by, str(key_store.path), was_done=True)
-        elsewhere = _place_of(results, made_by.operation_id)
-        return Rotated(made_by, elsewhere, was_done=True, unwritten=key_store.path)
+        return _done_lately(results, key_store, key, made_by)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
-    if (recorded := _row_of(intent, results)) is not None and is_complete(results, intent.operation_id):
+    recorded = _row_of(intent, results)
+    if recorded is not None and is_complete(results, intent.operation_id):
         return _done_before(operator, key_store, recorded, intent)
     with operator.leg_of(intent.operation, {_LOCATION: str(key_store.path)}) as work:
         recorded = _row_of(intent, results)  # another command may have made it before this one had the lease
         answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
         new_key = answer[0].api_key
         if recorded is None:
-            recorded = _recorded(work, intent, answer, None if made_by is None else made_by.new_key_id)  # (4)
+            key_id = None if made_by is None else made_by.new_key_id
+            recorded = _recorded(work, intent, answer, key_id)  # (4)
         _try(work, key_store, try_key, new_key)  # (5)
         _promote(operator, key_store, new_key)  # (6)
     operator.service.key.renew(key)  # after (7)
     return Rotated(recorded, str(key_store.path))
 
 
-def _done_before(operator: Operator, key_store: KeyStore, rotation: Rotation, intent: RotationIntent) -> Rotated:
-    """Return where this machine has the new key of a rotation of the key in use; RotationUnfinished if it has not.
+def _rotation_to(results: Results, key: SecretStr) -> Rotation | None:
+    key_fingerprint = fingerprint(key)
+    for rotation in recorded_rotations(results):
+        if rotation.new_key_fingerprint == key_fingerprint:
+            return rotation
+    return None
 
-    Another machine, or a command with another file for the new key, may have done the rotation.
-    """
+
+def _done_lately(results: Results, key_store: KeyStore, key: SecretStr, made_by: Rotation) -> Rotated:
+    # An earlier rotation made the key in use, and the key before it still works: nothing is asked.
+    if key_store.current() == key:
+        return Rotated(made_by, str(key_store.path), was_done=True)
+    elsewhere = _place_of(results, made_by.operation_id)
+    return Rotated(made_by, elsewhere, was_done=True, unwritten=key_store.path)
+
+
+def _done_before(operator: Operator, key_store: KeyStore, rotation: Rotation, intent: RotationIntent) -> Rotated:
+    """Return where this machine has the new key of a rotation of the key in use; RotationUnfinished if it has not."""
+    # Another machine, or a command with another file for the new key, may have done the rotation.
     waiting = key_store.waiting()
-    if waiting is not None and fingerprint(waiting) == rotation.new_key_fingerprint:  # another one went on with it
+    if waiting is not None and fingerprint(waiting) == rotation.new_key_fingerprint:
         _promote(operator, key_store, waiting)
     for place in (key_store, KeyStore(Path(intent.location))):
         new_key = place.current()
@@ -141,21 +158,22 @@ def _done_before(operator: Operator, key_store: KeyStore, rotation: Rotation, in
 
 def _left_to_do(results: Results, rotation: Rotation) -> str:
     """Return what a person must do about a key that is in use here, and was rotated."""
-    when, ends = (minute_of(each.astimezone(UTC)) for each in (rotation.answered_at, rotation.old_key_ends_at))
+    answered_at = minute_of(rotation.answered_at.astimezone(UTC))
+    ends = minute_of(rotation.old_key_ends_at.astimezone(UTC))
     place = _place_of(results, rotation.operation_id)
     return (
-        f"the key that is in use here was rotated at {when}, and ends at {ends}. The new key is in {place}: put it "
-        "into the place of the old one"
+        f"the key that is in use here was rotated at {answered_at}, and ends at {ends}. The new key is in {place}: put "
+        "it into the place of the old one"
     )
 
 
 def _place_of(results: Results, operation_id: str) -> str:
     """Return where a rotation has put its new key: the file, and the machine."""
     record = results.log.runs().operations.get(operation_id)
-    began = [] if record is None else record.begun
-    return (
-        printable(f"{began[-1].holder.facts.get(_LOCATION)} on {began[-1].holder.host}") if began else "another place"
-    )
+    if record is None or not record.begun:
+        return "another place"
+    holder = record.begun[-1].holder
+    return printable(f"{holder.facts.get(_LOCATION)} on {holder.host}")
 
 
 def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> RotationIntent:
@@ -167,8 +185,9 @@ def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> Rotat
         )
     if key_store.current() not in {None, key}:
         raise ConfigError(f"{key_store.path} holds another key already; nothing was rotated.")
+    operation = operator.new_operation(OperationKind.ROTATION)
     intent = RotationIntent(
-        **asdict(operator.new_operation(OperationKind.ROTATION)),
+        **asdict(operation),
         idempotency_key=secrets.token_hex(16),  # contract, Limits: 16 to 128 characters
         key_fingerprint=fingerprint(key),
         location=str(key_store.path),
@@ -183,28 +202,29 @@ def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> Rotat
 
 def _kept(key_store: KeyStore, recorded: Rotation | None) -> _Answer | None:
     """Return the new key that an earlier command has kept, beside its place or in it; nothing else is known of it."""
-    key, current = key_store.waiting(), key_store.current()
-    if key is not None:
-        asked_at = datetime.fromtimestamp(key_store.waiting_path.stat().st_mtime, UTC)
-    elif recorded is not None and current is not None and fingerprint(current) == recorded.new_key_fingerprint:
-        key, asked_at = current, recorded.requested_at
-    else:
+    waiting = key_store.waiting()
+    current = key_store.current()
+    if waiting is not None:
+        kept_at = datetime.fromtimestamp(key_store.waiting_path.stat().st_mtime, UTC)
+        return RotatedKeyResponse.model_construct(api_key=waiting), AnswerHeaders(), kept_at
+    if recorded is None or current is None or fingerprint(current) != recorded.new_key_fingerprint:
         return None
-    return RotatedKeyResponse.model_construct(api_key=key), AnswerHeaders(), asked_at
+    return RotatedKeyResponse.model_construct(api_key=current), AnswerHeaders(), recorded.requested_at
 
 
 def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _Answer:
     asked_at = work.service.clock()
     answer, _ = work.ask(Call.ROTATE, lambda partner: partner.rotate(intent.idempotency_key))  # (2)
     if isinstance(answer, CallFailed):
-        raise _explained(answer, "" if intent.location == str(key_store.path) else intent.location)
+        raise _explained(answer, intent, key_store)
     response, headers = answer
     try:
         new_key = usable_key(response.api_key.get_secret_value(), where="The answer of the service")
         key_store.keep(new_key)  # (3)
     except ProofsweepError as error:
         until = f"until {minute_of(asked_at.astimezone(UTC) + REPLAY_WINDOW)}"
-        until = "for 24 hours after it was first asked" if headers.is_replay else until
+        if headers.is_replay:  # which does not say when the first answer was given
+            until = "for 24 hours after it was first asked"
         raise RotationUnfinished(
             f"{error.message} The service has rotated the key, and gives the new one again {until}: put that right, "
             "and run the same command before. The old key works on."
@@ -212,11 +232,14 @@ def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _
     return response.model_copy(update={"api_key": new_key}), headers, asked_at
 
 
-def _explained(refusal: CallFailed, elsewhere: str) -> CallFailed | RunMustStop:
+def _explained(refusal: CallFailed, intent: RotationIntent, key_store: KeyStore) -> CallFailed | RunMustStop:
     if refusal.status == HTTPStatus.CONFLICT:
-        look = elsewhere and f" An earlier command was to put the new one into {elsewhere}: look in {elsewhere}.new."
-        refusal.message += f" {_ROTATED_BEFORE}{look}"
+        refusal.message += f" {_ROTATED_BEFORE}"
+        location = intent.location
+        if location != str(key_store.path):
+            refusal.message += f" An earlier command was to put the new one into {location}: look in {location}.new."
         return refusal
+    # Without an answer the service may have rotated the key. A repeat asks with the same Idempotency-Key.
     if refusal.is_outage or refusal.reason == Failure.BAD_ANSWER:
         return RunMustStop(f"{refusal.message} {_NOT_KNOWN}", ended_by=EndedBy.BREAKER)
     return refusal
@@ -224,13 +247,15 @@ def _explained(refusal: CallFailed, elsewhere: str) -> CallFailed | RunMustStop:
 
 def _recorded(work: OperationLeg, intent: RotationIntent, answer: _Answer, key_id: str | None) -> Rotation:
     response, headers, asked_at = answer
+    answered_at = work.service.clock()
+    new_fingerprint = fingerprint(response.api_key)
     rotation = Rotation(
         operation_id=intent.operation_id,
         environment=intent.environment,
         key_fingerprint=intent.key_fingerprint,
-        new_key_fingerprint=fingerprint(response.api_key),
+        new_key_fingerprint=new_fingerprint,
         requested_at=asked_at,
-        answered_at=work.service.clock(),
+        answered_at=answered_at,
         key_id=key_id,
         new_key_id=response.key_id,
         new_key_name=response.name,
@@ -244,15 +269,14 @@ def _recorded(work: OperationLeg, intent: RotationIntent, answer: _Answer, key_i
 
 
 def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: SecretStr) -> None:
-    """Make a call with the new key. A used-up quota is an answer too: only a known key has a quota."""
     for wait_seconds in (*_TRIAL_WAITS, None):
         try:
             try_key(new_key, partial(work.trail.note, None))
         except (CallFailed, RunMustStop) as error:
-            ended_by = error.ended_by if isinstance(error, RunMustStop) else None
-            if ended_by is EndedBy.QUOTA or getattr(error, "status", None) == HTTPStatus.TOO_MANY_REQUESTS:
+            if _is_quota_used(error):
                 return
-            if ended_by is not EndedBy.KEY_REFUSED or wait_seconds is None:
+            is_refused = isinstance(error, RunMustStop) and error.ended_by is EndedBy.KEY_REFUSED
+            if not is_refused or wait_seconds is None:
                 raise RotationUnfinished(
                     f"The new key could not be tested: {error.message} It waits in {key_store.waiting_path}, and the "
                     "old key works on in its place. Run the same command again."
@@ -260,6 +284,13 @@ def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: Secr
             work.service.stop.rest(wait_seconds)
         else:
             return
+
+
+def _is_quota_used(error: CallFailed | RunMustStop) -> bool:
+    """Whether the answer to a new key is that its quota is used up: only a known key has a quota."""
+    if isinstance(error, RunMustStop):
+        return error.ended_by is EndedBy.QUOTA
+    return error.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def _promote(operator: Operator, key_store: KeyStore, new_key: SecretStr) -> None:
@@ -270,7 +301,8 @@ def _promote(operator: Operator, key_store: KeyStore, new_key: SecretStr) -> Non
             f"tested, and is in {key_store.waiting_path}."
         )
     bind_key(operator.results.store, fingerprint(new_key), operator.service.partner.base_url)
-    if current != new_key or key_store.waiting() is not None:  # an earlier command, or a person, may have put it there
+    # An earlier command, or a person, may have put it there.
+    if current != new_key or key_store.waiting() is not None:
         key_store.promote()
 
 
@@ -284,21 +316,24 @@ def begun_rotation(store: Store, key_fingerprint: str) -> RotationIntent | None:
 
 def recorded_rotations(results: Results) -> list[Rotation]:
     """Read all rows, the oldest first; there are few. ResultsError if a part is damaged."""
-    rows = results.table("rotations", results.all_parts("rotations")).sort_by("answered_at").to_pylist()
-    return [Rotation(**row) for row in rows]
+    table = results.table("rotations", results.all_parts("rotations"))
+    return [Rotation(**row) for row in table.sort_by("answered_at").to_pylist()]
 
 
 def _row_of(intent: RotationIntent, results: Results) -> Rotation | None:
-    return next((each for each in recorded_rotations(results) if each.operation_id == intent.operation_id), None)
+    for rotation in recorded_rotations(results):
+        if rotation.operation_id == intent.operation_id:
+            return rotation
+    return None
 
 
 def rotation_left(results: Results, key_fingerprint: str) -> str | None:
     """Return what is left to do about a rotation of the key in use; None if it was not rotated."""
-    begun = begun_rotation(results.store, key_fingerprint)
-    if begun is None:
+    intent = begun_rotation(results.store, key_fingerprint)
+    if intent is None:
         return None
-    rotation = _row_of(begun, results)
-    if rotation is not None and is_complete(results, begun.operation_id):
+    rotation = _row_of(intent, results)
+    if rotation is not None and is_complete(results, intent.operation_id):
         return _left_to_do(results, rotation)
-    began = minute_of(begun.started_at)
+    began = minute_of(intent.started_at)
     return f"a rotation of this key began at {began} and was not finished: run `proofsweep keys rotate` again"
