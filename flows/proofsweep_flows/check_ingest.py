@@ -39,6 +39,7 @@ def check_ingest(folder: str, config: str | None = None, results: str | None = N
             one_pass = watched.one_pass()
             for run_id in one_pass.runs():  # (2)
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
+                # Of several runs, the last one that failed counts, else the first of which a row remains or failed.
                 if not state.is_completed() or (state.name != "Completed" and stopped is None):
                     stopped = State(type=state.type, name=state.name, message=state.message)
             report = one_pass.report

@@ -32,7 +32,9 @@ def check_service(
     """
 
     def work(app: App) -> State[Any]:
-        return _probed(app) if kind == "probe" else _alerted(app, catalogs or [])
+        if kind == "probe":
+            return _probed(app)
+        return _alerted(app, catalogs or [])
 
     return ended_flow(config, results, work, tells_itself=True)
 
@@ -50,4 +52,5 @@ def _alerted(app: App, catalogs: list[str]) -> State[Any]:
     tell_alerts(app, check.gather)
     for line in check.skipped:
         get_run_logger().warning(line)
-    return Completed(message=" ".join(["What must be told is told.", *check.skipped]))
+    message = " ".join(["What must be told is told.", *check.skipped])
+    return Completed(message=message)

@@ -31,11 +31,11 @@ def ended_flow(
     """Do a flow's work, and return the state in which it ends.
 
     (1) work, (2) tell somebody of the end, unless the work has told of the state that it returns (`tells_itself`),
-    (3) end soon if asked to. A known error becomes a state; any other one is told, and raised again. In a deployment,
-    events are JSON lines on stderr.
+    (3) end soon if asked to. A known error becomes a state; any other one is told, and raised again.
     """
     if is_deployed():
         outlive_worker()
+    # In a deployment nobody looks at a terminal: events are JSON lines on stderr, for what collects them.
     with json_lines(sys.stderr) if is_deployed() else nullcontext():
         try:
             app = App.here(load_settings(config, results), read_block)
@@ -55,38 +55,51 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
             with app.away_is_outage():
                 state = work(app)  # (1)
         except Exception as error:
-            if (known := known_error(error)) is None:
+            known = known_error(error)
+            if known is None:
                 _tell(app, "Failed", f"A mistake of this program: {type(error).__name__}.")
                 raise
-            state, tells_itself = state_of_error(known), False
+            state = state_of_error(known)
+            tells_itself = False  # the work did not come so far
         if not tells_itself:
             _tell(app, str(state.name), str(state.message), known)  # (2)
         return state
 
 
 def _tell(app: App, state: str, message: str, error: ProofsweepError | None = None) -> None:
-    name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
-    title, away = (None, None) if error is None else (title_of_error(error), error.catalog)
-    catalog, run_id = away or _catalog_of_flow(app), _run_of_flow(app)
-    tell_alerts(app, app.alert_facts.end_of_flow(name, state, message, catalog=catalog, run_id=run_id, title=title))
+    name = str(flow_run.flow_name)
+    kind = flow_run.parameters.get("kind")
+    if kind:
+        name = f"{name} {kind}"
+    title = catalog = None
+    if error is not None:
+        title = title_of_error(error)
+        catalog = error.catalog
+    catalog = catalog or _catalog_of_flow(app)
+    run_id = _run_of_flow(app)
+    gather = app.alert_facts.end_of_flow(name, state, message, catalog=catalog, run_id=run_id, title=title)
+    tell_alerts(app, gather)
 
 
 def _run_of_flow(app: App) -> str | None:
     """Return the run that the flow run was given, or of which it began a leg; None if it came to none."""
-    if (given := flow_run.parameters.get("run_id")) is not None:
-        return str(given)
+    run_id = flow_run.parameters.get("run_id")
+    if run_id is not None:
+        return str(run_id)
+    since = resumable_since(utc_now())
     with suppress(ProofsweepError):
-        return run_worked_on_by(app.results, str(flow_run.get_id()), resumable_since(utc_now()))
+        return run_worked_on_by(app.results, str(flow_run.get_id()), since)
     return None
 
 
 def _catalog_of_flow(app: App) -> str | None:
     """Return the location of the catalog or folder that the flow run is of, by its parameters; None if it has none."""
-    given = flow_run.parameters
-    location = given.get("catalog") or given.get("folder")
+    parameters = flow_run.parameters
+    location = parameters.get("catalog") or parameters.get("folder")
+    run_id = parameters.get("run_id")
     with suppress(ProofsweepError):  # the flow run says what is wrong with them
         if location:
             return utf8_text(path_here(location))
-        if given.get("run_id"):
-            return app.results.plan(given["run_id"]).catalog
+        if run_id:
+            return app.results.plan(run_id).catalog
     return None

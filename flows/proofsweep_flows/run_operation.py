@@ -29,7 +29,9 @@ def run_operation(
 
     def work(app: App) -> State[Any]:
         if kind == "notes":
-            return Completed(message=notes.refresh_notes(app.operations(max_calls)).line)
-        return Completed(message=inventory.inventory_proofs(app.operations()).line)
+            report = notes.refresh_notes(app.operations(max_calls))
+        else:
+            report = inventory.inventory_proofs(app.operations())
+        return Completed(message=report.line)
 
     return ended_flow(config, results, work)

@@ -22,7 +22,8 @@ _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run
 
 
 def _name_of_run() -> str:
-    return printable(f"verify {flow_run.parameters.get('run_id') or flow_run.parameters.get('catalog')}")
+    parameters = flow_run.parameters
+    return printable(f"verify {parameters.get('run_id') or parameters.get('catalog')}")
 
 
 @flow(
@@ -65,7 +66,10 @@ def verify_catalog(
     def work(app: App) -> State[str]:
         bounds = app.bounds(max_calls=max_calls, until=until)
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than, only=tuple(only or ()))
-        again, bounds = app.run_of_retry(flow_run.get_id() if flow_run.get_run_count() > 1 else None, bounds)
+        # Prefect runs a flow run again after a crash: it goes on with the run that it had begun, and what is left of
+        # its bounds.
+        retried = flow_run.get_id() if flow_run.get_run_count() > 1 else None
+        again, bounds = app.run_of_retry(retried, bounds)
         try:
             for run in app.runs_of_catalog(run_id or again, catalog or "", bounds, selection):  # (1)
                 state = _verified(app, *run)  # (2)

@@ -23,7 +23,8 @@ _END_SECONDS = 2.5
 def main() -> int:
     """Run the program until it ends or a signal asks for that; give its exit code, as a shell would."""
     worker = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the person's own command
-    signals, asked = list[int](), set[int]()
+    signals: list[int] = []
+    asked = set[int]()  # processes that were sent SIGTERM
     before: set[int] | None = None  # that run when the request came
     empty_looks = 0
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -43,30 +44,36 @@ def main() -> int:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGTERM)
                 asked.add(process)
-    code = worker.wait()
+    return _code_of(worker.wait())
+
+
+def _code_of(code: int) -> int:
+    # A process that a signal has killed has its negative number here, and 128 more than it in a shell.
     return code if code >= 0 else 128 - code
 
 
 def _ended(worker: "subprocess.Popen[bytes]") -> int:
     worker.terminate()
     try:
-        code = worker.wait(_END_SECONDS)
+        return _code_of(worker.wait(_END_SECONDS))
     except subprocess.TimeoutExpired:
         worker.kill()
         worker.wait()
         return 0  # as it was asked
-    return code if code >= 0 else 128 - code
 
 
 def flow_runs_of(worker: int, processes: Path = Path("/proc")) -> dict[int, bool]:
     """Return the processes that the worker has started and that have not ended, and whether each catches SIGTERM."""
-    found: dict[int, bool] = {}
+    running: dict[int, bool] = {}
     for children in processes.glob(f"{worker}/task/*/children"):
         for process in map(int, _text_of(children).split()):
             status = _text_of(processes / f"{process}/status")
-            if caught := re.search(r"^State:\s+[^Z].*^SigCgt:\s+(\w+)", status, re.MULTILINE | re.DOTALL):
-                found[process] = bool(int(caught[1], 16) & 1 << (signal.SIGTERM - 1))
-    return found
+            # A zombie (Z) has ended. The mask of the signals that a process catches has a bit for each, from 1 on.
+            caught = re.search(r"^State:\s+[^Z].*^SigCgt:\s+(\w+)", status, re.MULTILINE | re.DOTALL)
+            if caught is not None:
+                mask = int(caught[1], 16)
+                running[process] = bool(mask & 1 << (signal.SIGTERM - 1))
+    return running
 
 
 def _text_of(file: Path) -> str:

@@ -20,14 +20,13 @@ def state_after_run(run: RunStatus) -> State[str]:
     SomeFailed is of the type Completed too; AllFailed, where no row was answered, is of the type Failed.
     """
     name = state_of_run(run.ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
-    return _named(name, line_of(run), run.plan.run_id if name in OF_TYPE_COMPLETED else None)
+    run_id = run.plan.run_id if name in OF_TYPE_COMPLETED else None
+    return _named(name, line_of(run), run_id)
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:
-    """Return the state of a run that a known error ended. A caller in this process finds the error in its result.
-
-    It is returned, not raised, because Prefect logs a traceback for what is raised.
-    """
+    """Return the state of a run that a known error ended. A caller in this process finds the error in its result."""
+    # It is returned, not raised: Prefect logs a traceback for what is raised.
     return _named(state_after_error(error), error.message, error)
 
 
@@ -43,5 +42,9 @@ def state_of_pass(report: PassReport, line: str) -> State[Any]:
 
 
 def _named(name: str, line: str, data: object = None) -> State[Any]:
-    of_type = Completed if name in OF_TYPE_COMPLETED else Cancelled if name in OF_TYPE_CANCELLED else Failed
+    of_type = Failed
+    if name in OF_TYPE_COMPLETED:
+        of_type = Completed
+    elif name in OF_TYPE_CANCELLED:
+        of_type = Cancelled
     return of_type(name=name, message=line, data=data)

@@ -56,6 +56,10 @@ def title_of(leg: Leg, rows: range) -> str:
     """Name a batch in Prefect: single items by their files, or by item ID where Prefect must not keep a proof ID."""
     if not leg.plan.is_small:
         return f"rows {rows.start} to {rows.stop}"
-    items = leg.completed.items(rows)
-    names = (each.item_id if proof_id_of(each.audio) is not None else posixpath.basename(each.audio) for each in items)
-    return ", ".join(printable(name) for name in names if name) or f"row {rows.start}"
+    names: list[str] = []
+    for item in leg.completed.items(rows):
+        is_of_proof = proof_id_of(item.audio) is not None
+        name = item.item_id if is_of_proof else posixpath.basename(item.audio)
+        if name:
+            names.append(printable(name))
+    return ", ".join(names) or f"row {rows.start}"

@@ -30,51 +30,64 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, flow_run_id: str | None) ->
 
     The bounds are of all legs together. A run of several partitions has a worker process of Dask for each.
     """
-    settings, partitions = app.settings, [0]
+    partitions = [0]
     if plan.partitions > 1:
         settle_last_legs(app.results, plan, utc_now)
         partitions = unfinished_partitions(app.results, plan)
-        if partitions and (settings.dask.address is not None or find_spec("prefect_dask") is not None):
+        has_dask = app.settings.dask.address is not None or find_spec("prefect_dask") is not None
+        if partitions and has_dask:
+            # Few calls are not worth the own probes of many legs.
             if bounds.max_calls is not None:
-                partitions = partitions[: max(1, bounds.max_calls // _LEAST_CALLS)]
+                most = bounds.max_calls // _LEAST_CALLS
+                partitions = partitions[: max(1, most)]
             _work_elsewhere(app, plan, partitions, bounds, flow_run_id=flow_run_id)
             return
         if partitions:
             say("without the extra `dask`, one process works on the partitions in turn.")
-    rest: Bounds | None = bounds
+    _work_in_turn(app, plan, partitions, bounds, flow_run_id=flow_run_id)
+
+
+def _work_in_turn(app: App, plan: Plan, partitions: Sequence[int], bounds: Bounds, *, flow_run_id: str | None) -> None:
+    left: Bounds | None = bounds
     for partition in partitions:
-        if rest is None:
+        if left is None:
             return
-        begun = app.attempt(plan.run_id, partition=partition, bounds=rest, flow_run_id=flow_run_id)
+        begun = app.attempt(plan.run_id, partition=partition, bounds=left, flow_run_id=flow_run_id)
         with stopped_on_signals(app), begun as leg:
             fan_out(leg)
+        # An outage may be over for the next partition. Whatever else stopped the leg would stop that too.
         stopped = leg.stop.reason
         if stopped is not None and stopped.ended_by != EndedBy.BREAKER:
             return
-        rest = left_of(rest, leg.budget.spent, utc_now())
+        left = left_of(left, leg.budget.spent, utc_now())
 
 
 def _work_elsewhere(
     app: App, plan: Plan, partitions: Sequence[int], bounds: Bounds, *, flow_run_id: str | None
 ) -> None:
-    settings, stop = app.settings.anywhere(app.store.url, len(partitions)), app.service.stop
+    sharers = len(partitions)
+    settings = app.settings.anywhere(app.store.url, sharers)
+    stop = app.service.stop
+    shared: dict[str, object] = {"settings": settings, "run_id": plan.run_id, "version": __version__}
+    shared |= {"sharers": sharers, "bounds": bounds, "flow_run_id": flow_run_id}
     app.run_elsewhere = plan.run_id
     try:
-        with stopped_on_signals(app), started_cluster(settings.dask.address, len(partitions)) as runner:
-            shared = {"sharers": len(partitions), "bounds": bounds, "flow_run_id": flow_run_id}
-            shared |= {"settings": settings, "run_id": plan.run_id, "version": __version__}
+        with stopped_on_signals(app), started_cluster(settings.dask.address, sharers) as runner:
             stop.check()
             with background_thread("stop", lambda over: _pass_stop_on(stop, app.results, plan, over)):
-                futures: list[Any] = [
-                    runner.submit(verify_partition, shared | {"partition": partition}) for partition in partitions
-                ]
-                errors = [error for future in futures if (error := _error_of(future)) is not None]
+                futures: list[Any] = []
+                for partition in partitions:
+                    future = runner.submit(verify_partition, {**shared, "partition": partition})
+                    futures.append(future)
+                # All are waited for before one's error is raised: the others work on.
+                errors = list(map(_error_of, futures))
     finally:
         app.run_elsewhere = None
         if stop.reason is not None:
             app.close()
-    if errors:
-        raise errors[0]
+    for error in errors:
+        if error is not None:
+            raise error
 
 
 def _pass_stop_on(stop: StopSwitch, results: Results, plan: Plan, over: threading.Event) -> None:

@@ -15,16 +15,16 @@ from proofsweep.config.notices import say
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep_tasks.signal_bytes import OVER, next_signal, signals_sent_to
 
 if TYPE_CHECKING:  # commands that never run a leg import this too
     from proofsweep.app import App
     from proofsweep.verify.service import Service
 
+
 STOP_ASKED = threading.Event()
 """Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
 
-_OVER = 0  # what the thread receives when the work is over; no signal has this number
-_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
 _TELL_SECONDS = 7.0  # how long after the files in flight a flow run may tell its end to people and to Prefect
 
@@ -35,48 +35,23 @@ def stopped_on_signals(app: "App") -> Iterator[None]:
 
     A flow run of a deployment does not outlive this time by more than ten seconds.
     """
-    service, asked_at = app.service, list[float]()
+    # Once: after a stop, the app would open another service.
+    service = app.service
+    asked_at: list[float] = []
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
     reader, writer = socket.socketpair()
     watch = partial(_stop_when_asked, app, service, reader, asked_at)
     try:
-        with reader, writer, background_thread("signals", watch, service.stop.pull), _signals_sent_to(writer):
+        with reader, writer, background_thread("signals", watch, service.stop.pull), signals_sent_to(writer):
             yield
     finally:
         for at in asked_at:
             from proofsweep_tasks.this_flow_run import end_process_soon  # noqa: PLC0415 - Prefect, which is slow
 
-            end_process_soon(at + app.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
-
-
-@contextmanager
-def _signals_sent_to(writer: socket.socket) -> Iterator[None]:
-    """Send the number of each signal to the wakeup writer at once, and `_OVER` at the end.
-
-    Prefect sets handlers before a flow's body runs. Ours replace them inside the flow and do nothing: Python runs
-    handlers only in the main thread, and that thread sleeps on when the system gives the signal to another one.
-    """
-    writer.setblocking(False)
-    wakeup_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    heard = _SIGNALS - ({signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set())  # by `nohup`
-    handlers_before = {number: signal.signal(number, lambda _number, _frame: None) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in handlers_before.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(wakeup_before)
-        writer.send(bytes([_OVER]))
-
-
-def _next_signal(reader: socket.socket, seconds: float | None = None, without: int | None = None) -> int:
-    """Wait for one of ours or `_OVER`; other signals that Python handles come too. TimeoutError if none came."""
-    reader.settimeout(seconds)
-    while (number := reader.recv(1)[0]) not in {*_SIGNALS, _OVER} - {without}:
-        pass
-    return number
+            last = at + app.settings.bounds.drain_seconds + _TELL_SECONDS
+            end_process_soon(last - time.monotonic())
 
 
 def _stop_when_asked(
@@ -84,7 +59,8 @@ def _stop_when_asked(
 ) -> None:
     from proofsweep_tasks.this_flow_run import is_cancelled_in_prefect  # noqa: PLC0415 - the same
 
-    if (first := _next_signal(reader)) == _OVER:
+    first = next_signal(reader)
+    if first == OVER:
         return
     asked_at.append(time.monotonic())
     STOP_ASKED.set()
@@ -96,25 +72,28 @@ def _stop_when_asked(
     service.stop.pull(stop)
     try:
         # A terminal that is closed sends SIGHUP twice: from its shell, and from the system.
-        second = _next_signal(reader, app.settings.bounds.drain_seconds, signal.SIGHUP)
+        second = next_signal(reader, app.settings.bounds.drain_seconds, signal.SIGHUP)
     except TimeoutError:
         service.abort()
-        second = _next_signal(reader, without=signal.SIGHUP)
-    if second != _OVER:
+        second = next_signal(reader, without=signal.SIGHUP)
+    if second != OVER:
         _exit_now(app)
 
 
 def _exit_now(app: "App") -> None:
-    if (leg := app.leg) is not None:
+    leg = app.leg
+    run_id = app.run_elsewhere if leg is None else leg.plan.run_id
+    if leg is not None:
 
         def flush() -> None:
             with suppress(ResultsError):
                 leg.trail.journal.flush()
 
+        # In a thread of its own: a store that hangs would keep the process, which a person has asked twice to end.
         flushing = threading.Thread(target=flush, daemon=True)
         flushing.start()
         flushing.join(_LAST_FLUSH_SECONDS)
-    if run_id := app.run_elsewhere if leg is None else leg.plan.run_id:
+    if run_id:
         command = f"proofsweep resume {run_id} (and the options of this command)"
         say(f"Ended at once. Finished files are kept. Continue with: {command}")
     os._exit(EndedBy.CANCELLED.ending.exit_code)

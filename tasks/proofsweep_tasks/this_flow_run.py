@@ -28,12 +28,12 @@ _REPORT_SECONDS = 5.0  # how long a process that ends may tell Prefect so
 
 
 def is_deployed() -> bool:
-    """Whether this flow run is a deployment's own, not one that such a run calls.
-
-    `prefect.runtime` would ask the server, which may be lost or slow.
-    """
+    """Whether this flow run is a deployment's own, not one that such a run calls."""
+    # `prefect.runtime` would ask the server, which may be lost or slow.
     context = FlowRunContext.get()
-    return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
+    if context is None or context.flow_run is None:
+        return False
+    return context.flow_run.deployment_id is not None
 
 
 def is_of_worker() -> bool:
@@ -42,10 +42,8 @@ def is_of_worker() -> bool:
 
 
 def outlive_worker() -> None:
-    """Let log lines of this process go nowhere when its worker is killed, which takes the pipe of its stdout along.
-
-    Prefect's console would end the flow run by SystemExit then: after its work it would be Crashed, and run again.
-    """
+    """Let log lines of this process go nowhere when its worker is killed, which takes the pipe of its stdout along."""
+    # Prefect's console would end the flow run by SystemExit then: after its work it would be Crashed, and run again.
     for handler in logging.getLogger().handlers:
         if isinstance(handler, PrefectConsoleHandler):
             handler.console.on_broken_pipe = lambda: None  # type: ignore[method-assign]  # it is meant to be changed
@@ -73,9 +71,12 @@ def tell_alerts(app: App, gather: Gather) -> None:
 
 
 def _page() -> str | None:
-    """Return the address of this flow run's page; whoever is told of it has a login of his own."""
+    """Return the address of this flow run's page."""
     address = flow_run.get_flow_run_ui_url() if is_of_worker() else None
-    return None if address is None else without_logins(address)
+    if address is None:
+        return None
+    # A person who is told of it has a login of his own.
+    return without_logins(address)
 
 
 def show(key: str, text: str) -> None:
@@ -85,11 +86,10 @@ def show(key: str, text: str) -> None:
 
 
 def end_process_soon(seconds: float = 0.0) -> None:
-    """End the process of a deployment's flow run in so many seconds, but not in less than five.
-
-    It was asked to stop, and at its exit Prefect waits without end for a server that does not answer.
-    """
+    """End the process of a deployment's flow run in so many seconds, but not in less than five."""
+    # It was asked to stop, and at its exit Prefect waits without end for a server that does not answer.
     if is_of_worker():
-        timer = threading.Timer(max(seconds, _REPORT_SECONDS), os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
+        delay = max(seconds, _REPORT_SECONDS)
+        timer = threading.Timer(delay, os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
         timer.daemon = True
         timer.start()

@@ -47,7 +47,9 @@ def verify_partition(
                 verify_batch(leg)
                 work_last(leg)
     except (ConfigError, ResultsError) as error:
-        return state_of_error(type(error)(f"{error.message} (in a worker process on {socket.gethostname()})"))
+        # What is missing on one machine is there on another: a person must know on which one to look.
+        message = f"{error.message} (in a worker process on {socket.gethostname()})"
+        return state_of_error(type(error)(message))
     except ProofsweepError as error:
         return state_of_error(error)
     return None
@@ -55,14 +57,18 @@ def verify_partition(
 
 def _was_lost(results: Results, plan: Plan, partition: int, flow_run_id: str | None) -> bool:
     """Whether another process has begun the partition for this flow run, and did not end its leg."""
-    own = [leg for leg in Legs(results, plan).open() if plan.partition_of_leg(leg.leg) == partition]
-    return any(leg.holder.facts.get("flow_run_id") == flow_run_id for leg in own)
+    for leg in Legs(results, plan).open():
+        is_own = plan.partition_of_leg(leg.leg) == partition
+        if is_own and leg.holder.facts.get("flow_run_id") == flow_run_id:
+            return True
+    return False
 
 
 def refuse_other_world(plan: Plan, version: str) -> None:
     """Refuse to work with another version, or where the catalog's folder is not mounted: its files would be missing."""
     if version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {version}.")
-    if not (is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists()):
+    is_location_here = not is_bucket(plan.catalog) and "*" not in plan.catalog
+    if is_location_here and not Path(plan.catalog).exists():
         where = "a folder must be mounted at the same place everywhere"
         raise ConfigError(f"The catalog {plan.catalog} is not there: {where}.")

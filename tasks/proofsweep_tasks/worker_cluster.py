@@ -30,7 +30,8 @@ def started_cluster(address: str | None, processes: int) -> Iterator[TaskRunner[
             runner = stack.enter_context(DaskTaskRunner(address=address, cluster_kwargs=cluster))
             runner.client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
         except (OSError, TimeoutError) as error:
-            why = f"{address or 'on this machine'} cannot be used ({type(error).__name__}: {error})"
+            where = address or "on this machine"
+            why = f"{where} cannot be used ({type(error).__name__}: {error})"
             raise ConfigError(f"The Dask cluster {without_logins(why)}.") from error
         yield runner
 

@@ -31,33 +31,34 @@ def distrust_working_folder() -> None:
         here = Path.cwd()
         _forget_as_python_path(here)
         for name in _PATHS:
-            if written := os.environ.get(name):
-                os.environ[name] = str(here / os.path.expanduser(written))  # noqa: PTH111 - Path's raises without a home
+            written = os.environ.get(name)
+            if written:
+                path = os.path.expanduser(written)  # noqa: PTH111 - Path's raises without a home
+                os.environ[name] = str(here / path)
     without_files_of_the_folder()
 
 
 def _forget_as_python_path(here: Path) -> None:
-    """Drop the working folder, and what was given as seen from it, from where Python finds modules.
-
-    An empty entry of PYTHONPATH, which is easily made, means the working folder.
-    """
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    absolute = [entry for entry in given if Path(entry).is_absolute()]
+    """Drop the working folder, and what was given as seen from it, from where Python finds modules."""
+    # An empty entry of PYTHONPATH, which is easily made, means the working folder.
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    absolute = [entry for entry in entries if Path(entry).is_absolute()]
     if absolute:
         os.environ["PYTHONPATH"] = os.pathsep.join(absolute)
     else:
         os.environ.pop("PYTHONPATH", None)
-    if here not in _OF_PROGRAM:
-        relative = {here, *(here / entry for entry in given if entry not in absolute)}
-        sys.path[:] = [entry for entry in sys.path if entry and Path(entry) not in relative]
+    if here in _OF_PROGRAM:
+        return
+    below_here = {here}
+    below_here.update(here / entry for entry in entries if entry not in absolute)
+    sys.path[:] = [entry for entry in sys.path if entry and Path(entry) not in below_here]
 
 
 def without_files_of_the_folder() -> None:
-    """Let Prefect read no settings from `.env`, `prefect.toml` and `pyproject.toml`, whenever it is imported.
-
-    It has no switch for that, and reads them while it is imported, and again with each change of a setting.
-    """
-    if (sources := sys.modules.get(_SETTINGS_SOURCES)) is not None:
+    """Let Prefect read no settings from `.env`, `prefect.toml` and `pyproject.toml`, whenever it is imported."""
+    # Prefect has no switch for that, and reads them while it is imported, and again with each change of a setting.
+    sources = sys.modules.get(_SETTINGS_SOURCES)
+    if sources is not None:
         _read_no_files(sources)
     elif not any(isinstance(finder, _SourcesFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _SourcesFinder())
