@@ -13,9 +13,11 @@ from proofsweep_sandbox.server import serve
 def main(arguments: list[str], serve: Callable[..., None] = serve) -> None:
     parser = argparse.ArgumentParser(prog="python -m proofsweep_sandbox", description="A local partner service.")
     parser.add_argument("--home", type=Path, required=True, help="folder of keys, registry and uploads")
-    for option in (field for field in fields(Options) if field.name != "home"):
-        name, default = f"--{option.name.replace('_', '-')}", option.default
-        parser.add_argument(name, type=type(default), default=default, help=f"default: {default}")
+    for option in fields(Options):
+        if option.name != "home":
+            name = option.name.replace("_", "-")
+            default = option.default
+            parser.add_argument(f"--{name}", type=type(default), default=default, help=f"default: {default}")
     parser.add_argument("--ends-with-stdin", action="store_true", help="stop when standard input is closed")
     chosen = vars(parser.parse_args(arguments))
     ends_with_stdin = chosen.pop("ends_with_stdin")

@@ -23,14 +23,12 @@ def json_answer(members: Mapping[str, object], status: int = 200) -> Answer:
 
 
 def decoded(text: bytes) -> object:
-    """Decode JSON; raise ValueError for invalid JSON and for JSON that cannot be stored.
-
-    A lone surrogate is legal in JSON, but has no UTF-8 form. Very deep nesting exhausts the stack.
-    """
+    """Decode JSON; raise ValueError for invalid JSON and for JSON that cannot be stored."""
     try:
         value: object = json.loads(text)
+        # A lone surrogate is legal in JSON, but has no UTF-8 form.
         json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError as error:
+    except RecursionError as error:  # very deep nesting exhausts the stack
         raise ValueError("the JSON is nested too deeply") from error
     return value
 
@@ -47,7 +45,9 @@ class Refusal(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
+        if self.retry_after is None:
+            return {}
+        return {"retry-after": str(self.retry_after)}
 
 
 def malformed(error: str) -> Refusal:

@@ -59,11 +59,13 @@ class FaultRule:
 
     def strikes(self, call: str, chance: Random) -> bool:
         """Decide for one call, and count it."""
-        if self.fault.call not in {call, "*"}:
+        fault = self.fault
+        if fault.call not in {call, "*"}:
             return False
         self.met += 1
-        is_spent = self.fault.count is not None and self.struck >= self.fault.count
-        if self.met <= self.fault.after or is_spent or chance.random() >= self.fault.share:
+        # A number is drawn for each call that could be struck, and for no other: so a seed gives the same faults.
+        is_spent = fault.count is not None and self.struck >= fault.count
+        if self.met <= fault.after or is_spent or chance.random() >= fault.share:
             return False
         self.struck += 1
         return True
@@ -91,11 +93,17 @@ class Faults:
 def with_faults(answer: Answer, faults: Iterable[Fault]) -> Answer:
     """Apply the faults to an answer; faults of the connection are applied in the pipeline."""
     for fault in faults:
-        if fault.kind is FaultKind.ANSWER and answer.status < 300 and answer.body:  # noqa: PLR2004 - a success only
-            members = {**json.loads(answer.body), **fault.answer}
-            kept = {name: value for name, value in members.items() if name not in fault.without}
-            answer = replace(answer, body=json_answer(kept).body)
-        changes = {name.lower(): value for name, value in fault.headers.items()}
-        headers = {**answer.headers, **changes}
-        answer = replace(answer, headers={name: value for name, value in headers.items() if value is not None})
+        body = answer.body
+        if fault.kind is FaultKind.ANSWER and answer.status < 300 and body:  # noqa: PLR2004 - a success only
+            members = {**json.loads(body), **fault.answer}
+            for name in fault.without:
+                members.pop(name, None)
+            body = json_answer(members).body
+        headers = dict(answer.headers)
+        for name, value in fault.headers.items():
+            if value is None:
+                headers.pop(name.lower(), None)
+            else:
+                headers[name.lower()] = value
+        answer = replace(answer, body=body, headers=headers)
     return answer

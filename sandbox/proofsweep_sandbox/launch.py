@@ -53,14 +53,14 @@ def launch(
     """Start a sandbox with the folder `home` and return once it listens.
 
     `ports` are those of API, storage and operator; 0 takes any free one. `options` sets everything else. A benchmark
-    may run another `module` with the same options. The process has its own session, so Ctrl-C in a terminal does not
-    reach it. When this process ends, the sandbox's standard input closes and it ends too. Raises RuntimeError if it
-    does not start.
+    may run another `module` with the same options. Raises RuntimeError if it does not start.
     """
-    port, storage_port, operator_port = ports
-    members = asdict(options) if options else {}
-    chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
+    chosen = asdict(options) if options else {}
+    chosen["home"] = home
+    chosen["port"], chosen["storage_port"], chosen["operator_port"] = ports
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
+    # The process has its own session, so Ctrl-C in a terminal does not reach it. When this process ends, the sandbox's
+    # standard input closes, and it ends too.
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-P", "-m", module, "--ends-with-stdin", *arguments],
         stdin=subprocess.PIPE,
@@ -76,7 +76,7 @@ def launch(
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """Close both pipes, which ends the sandbox; kill it if it does not end in time."""
+    # The end of its standard input ends the sandbox; one that hangs is killed.
     for pipe in (process.stdin, process.stdout):
         if pipe:
             pipe.close()

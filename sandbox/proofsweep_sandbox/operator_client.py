@@ -61,7 +61,9 @@ class Operator(AbstractContextManager["Operator"]):
         has the audio's name, and the sidecar's name is the audio's with `.sidecar` appended.
         """
         is_legacy = options.get("legacy", False)
-        target = out / f"{audio.name}{'.sidecar' if is_legacy else ''}" if out.is_dir() else out
+        target = out
+        if out.is_dir():
+            target = out / (f"{audio.name}.sidecar" if is_legacy else audio.name)
         if target.exists() and target.samefile(audio):
             raise OperatorError(f"the credentialed copy of {audio} must not replace the audio itself")
         options.setdefault("song", audio.stem)
@@ -69,12 +71,11 @@ class Operator(AbstractContextManager["Operator"]):
         with audio.open("rb") as stream:
             response = _checked(self._http.post("/proofs", params=query, content=stream))
         target.write_bytes(response.content)
-        return Issued(
-            proof_id=response.headers["x-proof-id"],
-            issued_at=int(response.headers["x-issued-at"]),
-            audio=audio if is_legacy else target,
-            sidecar=target if is_legacy else None,
-        )
+        proof_id = response.headers["x-proof-id"]
+        issued_at = int(response.headers["x-issued-at"])
+        if is_legacy:
+            return Issued(proof_id=proof_id, issued_at=issued_at, audio=audio, sidecar=target)
+        return Issued(proof_id=proof_id, issued_at=issued_at, audio=target, sidecar=None)
 
     def erase(self, proof_id: str) -> None:
         self._request("DELETE", f"/proofs/{proof_id}")
@@ -110,7 +111,8 @@ class Operator(AbstractContextManager["Operator"]):
     def usage(self, tenant: str | None = None) -> list[dict[str, Any]]:
         """Return the usage of each key of a tenant (`keyId`, `limit`, `remaining`, `reset`, `today`)."""
         query = "" if tenant is None else f"?tenant={tenant}"
-        return list(self._request("GET", f"/usage{query}")["keys"])
+        answer = self._request("GET", f"/usage{query}")
+        return list(answer["keys"])
 
     def exchanges(self, after: int = 0) -> list[dict[str, Any]]:
         """Return the exchanges of API and storage after sequence number `after`.
@@ -133,7 +135,9 @@ class Operator(AbstractContextManager["Operator"]):
 
     def _request(self, method: str, path: str, **body: object) -> dict[str, Any]:
         response = _checked(self._http.request(method, path, json=body or None))
-        answer: dict[str, Any] = response.json() if response.content else {}
+        answer: dict[str, Any] = {}
+        if response.content:
+            answer = response.json()
         return answer
 
 

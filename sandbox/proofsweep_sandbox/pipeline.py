@@ -29,9 +29,10 @@ class RequestPipeline:
         (1) Admit the caller, (2) apply the early faults or serve, (3) apply the faults of the answer, (4) log the
         exchange, (5) send. The log comes before the answer: a client never has a request ID that is not in the log.
         """
-        endpoint, path = routed(self._origin.endpoints, scope["method"], scope["raw_path"].decode("ascii", "replace"))
-        request, request_id = Request(scope, receive), self._origin.new_request_id()
-        exchange = Exchange(request=request, request_id=request_id, endpoint=endpoint, path=path)
+        raw_path = scope["raw_path"].decode("ascii", "replace")
+        endpoint, path = routed(self._origin.endpoints, scope["method"], raw_path)
+        request = Request(scope, receive)
+        exchange = Exchange(request=request, request_id=self._origin.new_request_id(), endpoint=endpoint, path=path)
         faults: list[Fault] = []
         try:
             self._origin.admit(exchange)  # (1)
@@ -46,10 +47,13 @@ class RequestPipeline:
             self._log(exchange, None)
             return
         except Exception:
+            # A mistake of the sandbox is a 500, as of any service, and no connection that is lost.
             _logger.exception("request %s failed", exchange.request_id)
-            answer = self._origin.error_answer(Refusal(500, "internal", "the sandbox failed"), exchange)
+            failure = Refusal(500, "internal", "the sandbox failed")
+            answer = self._origin.error_answer(failure, exchange)
         answer = answer.with_headers(self._origin.headers(exchange, answer.status))
-        await self._send(exchange, with_faults(answer, faults), {fault.kind for fault in faults}, send)  # (3)
+        kinds = {fault.kind for fault in faults}
+        await self._send(exchange, with_faults(answer, faults), kinds, send)  # (3)
 
     async def _early_fault(self, exchange: Exchange, faults: list[Fault]) -> Answer | None:
         """Apply the faults that act before the request's body is read; return an answer if one of them gives it."""
@@ -76,13 +80,14 @@ class RequestPipeline:
             await whole(request.scope, request.receive, send)  # (5)
 
     def _log(self, exchange: Exchange, status: int | None) -> None:
+        tenant = exchange.key.tenant if exchange.key else None
         self._service.exchanges.add(
             at=self._service.clock.now(),
             origin=self._origin.name,
             call=exchange.endpoint.name,
             status=status,
             request_id=exchange.request_id,
-            tenant=exchange.key.tenant if exchange.key else None,
+            tenant=tenant,
             charged=exchange.charged,
         )
 

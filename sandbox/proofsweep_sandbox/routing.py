@@ -39,7 +39,8 @@ class Endpoint:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """The pattern of a raw, percent-encoded path: an encoded slash does not separate segments."""
-        return re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.path))
+        segments = re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.path)
+        return re.compile(segments)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,20 +69,26 @@ class Exchange:
         text = self.request.query_params.get(name)
         if text is None:
             return default
-        digits = text.lstrip("0")  # a number of thousands of digits is not even read
+        # A number of thousands of digits is not even read: Python refuses to.
+        digits = text.lstrip("0")
         is_short = text.isascii() and text.isdigit() and len(digits) <= len(str(highest))
-        if not (is_short and 1 <= int(digits or 0) <= highest):
+        if not is_short or not 1 <= int(digits or 0) <= highest:
             raise malformed(f"{name} is a whole number from 1 to {highest}")
         return int(digits)
 
 
 def routed(endpoints: Iterable[Endpoint], method: str, raw_path: str) -> tuple[Endpoint, dict[str, str]]:
     """Return the endpoint and its path parameters; an unknown one gets an endpoint that always refuses."""
-    matches = [(each, match) for each in endpoints if (match := each.pattern.fullmatch(raw_path))]
-    for endpoint, match in matches:
+    refusing = _UNKNOWN
+    for endpoint in endpoints:
+        match = endpoint.pattern.fullmatch(raw_path)
+        if match is None:
+            continue
         if endpoint.method == method:
-            return endpoint, {name: unquote(value) for name, value in match.groupdict().items()}
-    return (_WRONG_METHOD if matches else _UNKNOWN), {}
+            parts = match.groupdict()
+            return endpoint, {name: unquote(part) for name, part in parts.items()}
+        refusing = _WRONG_METHOD
+    return refusing, {}
 
 
 async def _refuse_path(_service: Service, exchange: Exchange) -> Answer:

@@ -35,21 +35,22 @@ def serve(
     sockets = [socket.create_server((options.host, port), backlog=_BACKLOG_CONNECTIONS) for port in options.ports]
     api, storage, operator = (listener.getsockname()[1] for listener in sockets)
     service = Service(options, (api, storage, operator))
-    origins: dict[int, ASGIApp] = {
-        api: RequestPipeline(service, ApiGateway(service)),
-        storage: RequestPipeline(service, StorageTarget()),
-        operator: operator_app(service),
-    }
+    # One application behind all three ports: the port tells which of them is asked.
+    origins: dict[int, ASGIApp] = {operator: operator_app(service)}
+    origins[api] = RequestPipeline(service, ApiGateway(service))
+    origins[storage] = RequestPipeline(service, StorageTarget())
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        await origins[scope["server"][1]](scope, receive, send)
+        _, port = scope["server"]
+        await origins[port](scope, receive, send)
 
     server = uvicorn.Server(_config(wrapper(application)))
     if ends_with_stdin:
         threading.Thread(target=_stop_after_stdin, args=(server,), daemon=True).start()
+    # A client cannot connect to the address that stands for all of this machine's.
     host = "127.0.0.1" if options.host == "0.0.0.0" else options.host  # noqa: S104 - compared, not bound
-    urls = {"base_url": f"http://{host}:{api}/v1", "operator_url": f"http://{host}:{operator}"}
-    addresses = {**urls, "key_file": str(options.key_file.absolute())}
+    addresses = {"base_url": f"http://{host}:{api}/v1", "operator_url": f"http://{host}:{operator}"}
+    addresses["key_file"] = str(options.key_file.absolute())
     print(json.dumps(addresses), flush=True)  # noqa: T201 - the launching process reads it
     with suppress(KeyboardInterrupt):  # a person ends it with Ctrl-C
         server.run(sockets)
@@ -70,7 +71,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
 
 
 def _stop_after_stdin(server: uvicorn.Server) -> None:
-    """Stop when standard input is closed: then the launching process has ended."""
+    # When standard input ends, the launching process has ended, and nobody else would stop this one.
     while os.read(sys.stdin.fileno(), 4096):
         pass
     server.should_exit = True

@@ -43,18 +43,25 @@ class Service:
 
     def __init__(self, options: Options, ports: tuple[int, int, int]) -> None:
         """Open the home, or create it on first use."""
-        self.options, self.ports = options, ports
+        self.options = options
+        self.ports = ports
         for name in ("seals", "uploads", "assets"):
             self.folder(name).mkdir(parents=True, exist_ok=True, mode=0o700)
-        chains = {signer: Chain.kept(self.folder("seals"), signer) for signer in (Signer.SERVICE, Signer.DEVICE)}
+        seals = self.folder("seals")
+        chains = {signer: Chain.kept(seals, signer) for signer in (Signer.SERVICE, Signer.DEVICE)}
         chains[Signer.STRANGER] = Chain.make(Signer.STRANGER)  # new on each start, so the sandbox never trusts it
-        self.one_file, self.sidecars = OneFileSeals(chains), SidecarSeals(chains)
-        self.signatures = Signatures.kept(self.folder("seals") / "secret")
+        self.one_file = OneFileSeals(chains)
+        self.sidecars = SidecarSeals(chains)
+        self.signatures = Signatures.kept(seals / "secret")
         database = open_database(self.folder("registry.sqlite"))
-        self.keys, self.meters = Keys(database), Meters(database)
-        self.proofs, self.slots = Proofs(database), Slots(database)
-        self.exchanges, self.secrets = ExchangeLog(database), SecretLog(database)
-        self.throttle = Throttle({"calls": Lane(rate=options.rate, burst=options.burst), "rotate": _ROTATION_LANE})
+        self.keys = Keys(database)
+        self.meters = Meters(database)
+        self.proofs = Proofs(database)
+        self.slots = Slots(database)
+        self.exchanges = ExchangeLog(database)
+        self.secrets = SecretLog(database)
+        calls = Lane(rate=options.rate, burst=options.burst)
+        self.throttle = Throttle({"calls": calls, "rotate": _ROTATION_LANE})
         self.faults = Faults(options.seed)
         self.clock = Clock()
         self.started_at = self.clock.second()
@@ -68,7 +75,8 @@ class Service:
         erased_at = self.clock.second()
         self.proofs.erase(proof, erased_at)
         if proof.asset is not None:
-            (self.folder("assets") / proof.asset).unlink(missing_ok=True)
+            asset = self.folder("assets") / proof.asset
+            asset.unlink(missing_ok=True)
         return erased_at
 
     def _ensure_first_key(self) -> None:

@@ -24,15 +24,18 @@ class Signatures:
         return cls(file.read_bytes())
 
     def sign(self, purpose: str, text: str) -> str:
-        """Return a signature in lowercase hex; it is valid for one purpose only."""
-        return hmac.new(self._secret, f"{purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
+        """Return a signature in lowercase hex."""
+        # The purpose is signed too: else a cursor could be given as the signature of a form.
+        message = f"{purpose}\n{text}".encode()
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
 
     def accepts(self, purpose: str, text: str, signature: str) -> bool:
-        return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode())
+        own = self.sign(purpose, text)
+        return hmac.compare_digest(own.encode(), signature.encode())
 
     def cursor(self, listing: str, position: list[int]) -> str:
         """Return an opaque cursor for a position in a listing."""
-        text = "-".join(str(number) for number in position)
+        text = "-".join(map(str, position))
         return f"{text}-{self.sign(listing, text)[:16]}"
 
     def position(self, listing: str, cursor: str | None) -> list[int] | None:
@@ -40,6 +43,7 @@ class Signatures:
         if cursor is None:
             return None
         text, _, signature = cursor.rpartition("-")
-        if not hmac.compare_digest(self.sign(listing, text)[:16].encode(), signature.encode()):
+        own = self.sign(listing, text)[:16]
+        if not hmac.compare_digest(own.encode(), signature.encode()):
             raise malformed("the cursor is not from this listing")
-        return [int(number) for number in text.split("-")]
+        return list(map(int, text.split("-")))

@@ -33,8 +33,10 @@ _LINK_SECONDS = 5 * 60
 
 
 def _storage_url(service: Service, request: Request) -> str:
-    """Return the storage's address, with the host name by which this client reached the API."""
-    return f"http://{request.url.hostname or service.options.host}:{service.ports[1]}"
+    # The host name is the one by which this client reached the API.
+    host = request.url.hostname or service.options.host
+    _, port, _ = service.ports
+    return f"http://{host}:{port}"
 
 
 def link_to(service: Service, request: Request, asset: str) -> tuple[str, int]:
@@ -42,15 +44,18 @@ def link_to(service: Service, request: Request, asset: str) -> tuple[str, int]:
     expires_at = service.clock.second() + _LINK_SECONDS
     signature = service.signatures.sign("asset", f"{asset} {expires_at}")
     query = urlencode({"expires": expires_at, "signature": signature})
-    url = f"{_storage_url(service, request)}/assets/{asset}?{query}"
+    storage = _storage_url(service, request)
+    url = f"{storage}/assets/{asset}?{query}"
     service.secrets.add(url)
     return url, expires_at
 
 
 async def download(service: Service, exchange: Exchange) -> Answer:
     """Send the artifact; the signed link is enough, no key is needed."""
-    asset, query = exchange.path["asset"], exchange.request.query_params
-    expires, signature = query.get("expires", ""), query.get("signature", "")
+    asset = exchange.path["asset"]
+    query = exchange.request.query_params
+    expires = query.get("expires", "")
+    signature = query.get("signature", "")
     is_ours = service.signatures.accepts("asset", f"{asset} {expires}", signature)
     if not is_ours or service.clock.now() >= int(expires):
         raise Refusal(403, "AccessDenied", "the link is not valid, or has expired")
@@ -62,29 +67,37 @@ async def download(service: Service, exchange: Exchange) -> Answer:
 
 def new_slot(service: Service, request: Request, tenant: str) -> Slot:
     """Store a new slot: its fields are those that the policy binds, the policy, and its signature."""
-    token, now = secrets.token_urlsafe(18), service.clock.second()
-    date, expires_at = datetime.fromtimestamp(now, UTC), now + _SLOT_SECONDS
-    bound = {
+    token = secrets.token_urlsafe(18)
+    now = service.clock.second()
+    date = datetime.fromtimestamp(now, UTC)
+    expires_at = now + _SLOT_SECONDS
+    fields = {
         "key": f"verify/{token}",
         "x-amz-algorithm": "AWS4-HMAC-SHA256",
         "x-amz-credential": f"SANDBOX/{date:%Y%m%d}/local/s3/aws4_request",
         "x-amz-date": f"{date:%Y%m%dT%H%M%SZ}",
     }
-    policy = {
-        "expiration": datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "conditions": [*({name: value} for name, value in bound.items()), ["content-length-range", 1, SLOT_BYTES]],
-    }
-    encoded = base64.b64encode(json.dumps(policy).encode()).decode()
+    policy = _encoded_policy(fields, expires_at)
+    fields["policy"] = policy
+    fields[_SIGNATURE] = service.signatures.sign("slot", policy)
     slot = Slot(
         upload_id=f"upl_{secrets.token_hex(12)}",
         token=token,
         tenant=tenant,
         url=f"{_storage_url(service, request)}/slots/{token}",
-        fields={**bound, "policy": encoded, _SIGNATURE: service.signatures.sign("slot", encoded)},
+        fields=fields,
         expires_at=expires_at,
     )
     service.slots.add(slot)
     return slot
+
+
+def _encoded_policy(bound: dict[str, str], expires_at: int) -> str:
+    expiration = datetime.fromtimestamp(expires_at, UTC)
+    conditions: list[object] = [{name: value} for name, value in bound.items()]
+    conditions.append(["content-length-range", 1, SLOT_BYTES])
+    policy = {"expiration": f"{expiration:%Y-%m-%dT%H:%M:%SZ}", "conditions": conditions}
+    return base64.b64encode(json.dumps(policy).encode()).decode()
 
 
 async def fill(service: Service, exchange: Exchange) -> Answer:
@@ -99,16 +112,17 @@ async def fill(service: Service, exchange: Exchange) -> Answer:
         audio = await file.read()
     finally:
         await form.close()
-    partial = service.folder("uploads") / f".{slot.token}"
+    uploads = service.folder("uploads")
+    # Written beside its name first: the endpoint that examines it may read at any time.
+    partial = uploads / f".{slot.token}"
     partial.write_bytes(audio)
-    partial.replace(service.folder("uploads") / slot.token)
+    partial.replace(uploads / slot.token)
     sha256 = hashlib.sha256(audio).hexdigest()
     service.slots.fill(slot, sha256)
     return Answer(status=204, headers={"etag": f'"{sha256[:32]}"'})
 
 
 async def _form(exchange: Exchange) -> FormData:
-    """Parse the body, and read it to its end also if it is no form: a client that still sends reads no answer."""
     request = exchange.request
     # As object storage: an upload must announce its length.
     if "content-length" not in request.headers:
@@ -119,6 +133,7 @@ async def _form(exchange: Exchange) -> FormData:
     try:
         return await request.form(max_files=1, max_part_size=_MAX_FIELD_BYTES)
     except (MultiPartException, FormParserError) as error:
+        # The body is read to its end also if it is no form: a client that still sends reads no answer.
         with suppress(RuntimeError):  # raised if there is no more of it
             async for _ in request.stream():
                 pass
@@ -126,9 +141,9 @@ async def _form(exchange: Exchange) -> FormData:
 
 
 def _fields_before_the_file(form: FormData) -> tuple[dict[str, str], UploadFile]:
-    """Return the file and the fields before it; as in object storage, fields after it do not count."""
     fields: dict[str, str] = {}
     for name, value in form.multi_items():
+        # As in object storage, fields after the file do not count.
         if isinstance(value, UploadFile) and name == "file":
             return fields, value
         fields[name] = str(value)
@@ -137,16 +152,22 @@ def _fields_before_the_file(form: FormData) -> tuple[dict[str, str], UploadFile]
 
 def _check_form(service: Service, slot: Slot, fields: dict[str, str], size_bytes: int) -> None:
     """Raise Refusal unless these are the slot's fields, all of them before a file of an allowed size."""
-    encoded, signature = fields.get("policy", ""), fields.get(_SIGNATURE, "")
+    rest = dict(fields)
+    encoded = rest.pop("policy", "")
+    signature = rest.pop(_SIGNATURE, "")
     if not service.signatures.accepts("slot", encoded, signature):
         raise _denied("before the file, there is no policy that the signature matches")
     policy = json.loads(base64.b64decode(encoded))
-    if datetime.fromtimestamp(service.clock.now(), UTC) >= datetime.fromisoformat(policy["expiration"]):
+    now = datetime.fromtimestamp(service.clock.now(), UTC)
+    if now >= datetime.fromisoformat(policy["expiration"]):
         raise _denied("the policy has expired")
     *bound, (_, min_bytes, max_bytes) = policy["conditions"]
-    expected = {name: value for pair in bound for name, value in pair.items()}
-    if {name: value for name, value in fields.items() if name not in {"policy", _SIGNATURE}} != expected:
+    expected: dict[str, str] = {}
+    for condition in bound:
+        expected |= condition
+    if rest != expected:
         raise _denied("the fields do not follow the policy")
+    # The policy of another slot is signed too: the key says whose it is.
     if fields["key"] != slot.fields["key"]:
         raise _denied("the policy belongs to another slot")
     if size_bytes < min_bytes:
@@ -180,9 +201,11 @@ class StorageTarget:
             raise Refusal(400, "InvalidArgument", "the storage takes no x-api-key")
 
     def error_answer(self, refusal: Refusal, exchange: Exchange) -> Answer:
+        code = escape(refusal.code)
+        message = escape(refusal.error)
         body = (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
-            f"<Error><Code>{escape(refusal.code)}</Code><Message>{escape(refusal.error)}</Message>"
+            f"<Error><Code>{code}</Code><Message>{message}</Message>"
             f"<RequestId>{exchange.request_id}</RequestId></Error>"
         )
         headers = {"content-type": "application/xml", **refusal.headers}

@@ -28,15 +28,19 @@ class Throttle:
     def set_lane(self, name: str, lane: Lane) -> None:
         """Change a lane; its buckets are full again."""
         self._lanes[name] = lane
-        self._buckets = {key: bucket for key, bucket in self._buckets.items() if key[1] != name}
+        for key in list(self._buckets):
+            if key[1] == name:
+                del self._buckets[key]
 
     def wait_seconds(self, meter: str, name: str, now: float) -> int:
         """Take a token and return 0, or return the whole seconds until the next token."""
         lane = self._lanes[name]
         bucket = self._buckets.setdefault((meter, name), _Bucket(lane.burst, now))
-        bucket.tokens = min(lane.burst, bucket.tokens + max(0.0, now - bucket.at) * lane.rate)
+        passed = max(0.0, now - bucket.at)  # an operator may move the clock back
+        bucket.tokens = min(lane.burst, bucket.tokens + passed * lane.rate)
         bucket.at = now
         if bucket.tokens >= 1:
             bucket.tokens -= 1
             return 0
-        return math.ceil((1 - bucket.tokens) / lane.rate)
+        missing = 1 - bucket.tokens
+        return math.ceil(missing / lane.rate)

@@ -28,24 +28,31 @@ def verdict_of(finding: Finding, registered: Proof | None, *, was_erased: bool) 
     if finding.condition in _BY_CONDITION:
         return _BY_CONDITION[finding.condition]
     if registered is None:
-        never_registered = finding.signer is Signer.DEVICE and not was_erased
-        return "local_seal" if never_registered else "unregistered"
+        is_local = finding.signer is Signer.DEVICE and not was_erased
+        return "local_seal" if is_local else "unregistered"
+    # The id of a registered proof, with another song, time or signer.
     if (finding.identity, finding.signer) != (registered.identity, registered.sealed_by):
-        return "tampered"  # the id of a registered proof, with another song, time or signer
+        return "tampered"
     return "unregistered" if registered.pending else "valid"
 
 
 def classification_of(proof: Proof) -> str:
-    return _CLASSIFICATIONS[min(3, int((1 - _share_of_human(proof)) * 4))]
+    machine = 1 - _share_of_human(proof)
+    quarter = min(3, int(machine * 4))
+    return _CLASSIFICATIONS[quarter]
 
 
 def grade_of(proof: Proof) -> dict[str, object]:
     """Return the grade's five members; the shares add up to one."""
     human = _share_of_human(proof)
     machine = round((1 - human) * 0.75, 2)
-    risk = "low" if human >= 0.66 else "medium" if human >= 0.33 else "high"  # noqa: PLR2004 - thirds
-    shares = {"human": human, "ai": machine, "unknown": round(1 - human - machine, 2)}
-    return {**shares, "riskCategory": risk, "rubricVersion": _RUBRIC}
+    unknown = round(1 - human - machine, 2)
+    risk = "high"
+    if human >= 0.66:  # noqa: PLR2004 - thirds
+        risk = "low"
+    elif human >= 0.33:  # noqa: PLR2004 - thirds
+        risk = "medium"
+    return {"human": human, "ai": machine, "unknown": unknown, "riskCategory": risk, "rubricVersion": _RUBRIC}
 
 
 def interpretation_of(proof: Proof, now: float) -> dict[str, object]:
@@ -58,4 +65,5 @@ def interpretation_of(proof: Proof, now: float) -> dict[str, object]:
 
 def _share_of_human(proof: Proof) -> float:
     """Return a share from 0 to 1 with two decimals, derived from the proof id."""
-    return hashlib.sha256(proof.proof_id.encode()).digest()[0] * 100 // 255 / 100
+    digest = hashlib.sha256(proof.proof_id.encode()).digest()
+    return digest[0] * 100 // 255 / 100

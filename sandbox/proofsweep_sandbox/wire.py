@@ -23,9 +23,10 @@ class WireProtocol(H11Protocol):
 
 async def send_half(request: Request, answer: Answer, send: Send) -> None:
     """Announce the full length of an answer, send half of it and close."""
-    length = {"content-length": str(len(answer.body))}
-    headers = [(name.encode(), value.encode()) for name, value in {**answer.headers, **length}.items()]
-    half = answer.body[: len(answer.body) // 2]
+    length = len(answer.body)
+    announced = {**answer.headers, "content-length": str(length)}
+    headers = [(name.encode(), value.encode()) for name, value in announced.items()]
+    half = answer.body[: length // 2]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": half, "more_body": True})
     request.state.transport.close()

@@ -45,33 +45,34 @@ class ApiGateway:
         self._meter(exchange, exchange.key)
 
     def error_answer(self, refusal: Refusal, exchange: Exchange) -> Answer:  # noqa: ARG002 - the storage needs it
-        body = json_answer({"error": refusal.error, "code": refusal.code}, refusal.status)
-        return body.with_headers(refusal.headers)
+        members = {"error": refusal.error, "code": refusal.code}
+        return json_answer(members, refusal.status).with_headers(refusal.headers)
 
     def headers(self, exchange: Exchange, status: int) -> dict[str, str]:
         """Return both request-ID headers, and the three quota headers wherever the contract promises them."""
-        ids = {"x-request-id": exchange.request_id, "x-amzn-requestid": exchange.request_id}
+        headers = {"x-request-id": exchange.request_id, "x-amzn-requestid": exchange.request_id}
         # Contract, Endpoints 2 and Errors 5.
         is_promised = exchange.endpoint.is_self_service or status == 429  # noqa: PLR2004
-        if exchange.key is None or not is_promised:
-            return ids
-        return ids | self._service.meters.read(exchange.key.meter, self._service.clock.now()).headers
+        if exchange.key is not None and is_promised:
+            now = self._service.clock.now()
+            headers |= self._service.meters.read(exchange.key.meter, now).headers
+        return headers
 
     def _key_of(self, exchange: Exchange) -> Key:
         # Contract, Authentication: a missing or invalid key yields 403; there is no 401.
-        secret = exchange.request.headers.get("x-api-key")
-        key = self._service.keys.by_secret(secret) if secret else None
+        secret = exchange.request.headers.get("x-api-key", "")
+        key = self._service.keys.by_secret(secret)
         if key is None or key.status(self._service.clock.now()) == "expired":
             raise Refusal(403, "forbidden", "the API key is missing or invalid")
         return key
 
     def _meter(self, exchange: Exchange, key: Key) -> None:
-        """Check quota and throttle, and count the call; a call beyond the quota is not counted."""
         service = self._service
         now = service.clock.now()
-        before = service.meters.read(key.meter, now)
-        if before.remaining == 0:
-            wait_seconds = math.ceil(before.reset - now)
+        reading = service.meters.read(key.meter, now)
+        # A call beyond the quota is not counted; one that is throttled is.
+        if reading.remaining == 0:
+            wait_seconds = math.ceil(reading.reset - now)
             raise Refusal(429, "rate_limited", "the monthly quota is exhausted", retry_after=wait_seconds)
         service.meters.count(key.meter, now)
         exchange.charged = True

@@ -12,32 +12,44 @@ from proofsweep_sandbox.verdicts import classification_of, grade_of, interpretat
 
 async def show_all(service: Service, exchange: Exchange) -> Answer:
     """List one page of the tenant's issued proofs, newest first."""
-    tenant, limit = exchange.caller.tenant, exchange.whole_number("limit", highest=100, default=50)
+    tenant = exchange.caller.tenant
+    limit = exchange.whole_number("limit", highest=100, default=50)
     listing = f"proofs of {tenant}"
-    position = service.signatures.position(listing, exchange.request.query_params.get("cursor"))
-    page = service.proofs.newest(tenant, (position[0], position[1]) if position else None, limit + 1)
-    answer: dict[str, object] = {"items": [_item(proof) for proof in page[:limit]]}
-    if len(page) > limit:
-        last = page[limit - 1]
-        answer["nextCursor"] = service.signatures.cursor(listing, [last.issued_at, last.seq])
+    cursor = exchange.request.query_params.get("cursor")
+    position = service.signatures.position(listing, cursor)
+    before = (position[0], position[1]) if position else None
+    # One more than the page has: it tells whether there is a next page.
+    proofs = service.proofs.newest(tenant, before, limit + 1)
+    page = proofs[:limit]
+    answer: dict[str, object] = {"items": list(map(_item, page))}
+    if len(proofs) > limit:
+        last = [page[-1].issued_at, page[-1].seq]
+        answer["nextCursor"] = service.signatures.cursor(listing, last)
     return json_answer(answer)
 
 
 async def show(service: Service, exchange: Exchange) -> Answer:
     """Return a proof's record and its sidecar, with exactly the issued bytes."""
     proof = _issued(service, exchange)
-    sidecar = base64.b64encode(proof.sidecar).decode()
-    return json_answer({**_item(proof), "grade": grade_of(proof), service.options.sidecar_field: sidecar})
+    members = _item(proof)
+    members["grade"] = grade_of(proof)
+    members[service.options.sidecar_field] = base64.b64encode(proof.sidecar).decode()
+    return json_answer(members)
 
 
 async def erase(service: Service, exchange: Exchange) -> Answer:
     """Erase a proof of the caller's tenant; any other proof is answered as already erased."""
-    proof_id, tenant = exchange.path["proof_id"], exchange.caller.tenant
+    proof_id = exchange.path["proof_id"]
+    tenant = exchange.caller.tenant
     proof = service.proofs.owned(tenant, proof_id)
     if proof is not None:
-        return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": service.erase(proof)})
-    erased_at = service.proofs.erased_at(proof_id, tenant) or service.clock.second()
-    return json_answer({"proofId": proof_id, "outcome": "already_erased", "erasedAt": erased_at})
+        outcome = "erased"
+        erased_at = service.erase(proof)
+    else:
+        # Whether another tenant has such a proof is not said.
+        outcome = "already_erased"
+        erased_at = service.proofs.erased_at(proof_id, tenant) or service.clock.second()
+    return json_answer({"proofId": proof_id, "outcome": outcome, "erasedAt": erased_at})
 
 
 async def show_asset(service: Service, exchange: Exchange) -> Answer:
@@ -51,16 +63,21 @@ async def show_asset(service: Service, exchange: Exchange) -> Answer:
 
 async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
     """Return the process note in its present state; the note of a pending proof is pending."""
-    proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
-    if proof is None:
-        raise not_found("there is no such proof")
+    proof = _owned(service, exchange)
     return json_answer(interpretation_of(proof, service.clock.now()))
 
 
 def _issued(service: Service, exchange: Exchange) -> Proof:
-    """Return the caller's proof; raise a 404 for a pending one and for another tenant's."""
-    proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
-    if proof is None or proof.pending:
+    proof = _owned(service, exchange)
+    if proof.pending:
+        raise not_found("there is no such proof")
+    return proof
+
+
+def _owned(service: Service, exchange: Exchange) -> Proof:
+    proof_id = exchange.path["proof_id"]
+    proof = service.proofs.owned(exchange.caller.tenant, proof_id)
+    if proof is None:
         raise not_found("there is no such proof")
     return proof
 

@@ -11,40 +11,45 @@ from proofsweep_sandbox.service import Service
 async def show_keys(service: Service, exchange: Exchange) -> Answer:
     """List all keys of the tenant, or one page if `limit` or `cursor` is given."""
     query = exchange.request.query_params
-    keys = service.keys.of_tenant(exchange.caller.tenant)
+    tenant = exchange.caller.tenant
+    keys = service.keys.of_tenant(tenant)
     now = service.clock.now()
     if "limit" not in query and "cursor" not in query:
         return json_answer({"keys": [_record(key, now) for key in keys]})
     limit = exchange.whole_number("limit", highest=100, default=50)
-    listing = f"keys of {exchange.caller.tenant}"
-    (after,) = service.signatures.position(listing, query.get("cursor")) or [0]
-    page = [key for key in keys if key.seq > after]
-    answer: dict[str, object] = {"keys": [_record(key, now) for key in page[:limit]]}
-    if len(page) > limit:
-        answer["nextCursor"] = service.signatures.cursor(listing, [page[limit - 1].seq])
+    listing = f"keys of {tenant}"
+    position = service.signatures.position(listing, query.get("cursor"))
+    if position is not None:
+        (after,) = position
+        keys = [key for key in keys if key.seq > after]
+    page = keys[:limit]
+    answer: dict[str, object] = {"keys": [_record(key, now) for key in page]}
+    if len(keys) > limit:
+        last = [page[-1].seq]
+        answer["nextCursor"] = service.signatures.cursor(listing, last)
     return json_answer(answer)
 
 
 async def rotate(service: Service, exchange: Exchange) -> Answer:
-    """Create a new key for the calling one, or replay the answer of a completed rotation.
-
-    A replay needs the same tenant and Idempotency-Key, and also the same calling key and body.
-    """
+    """Create a new key for the calling one, or replay the answer of a completed rotation."""
     idempotency_key = exchange.request.headers.get("idempotency-key", "")
     # Contract, Limits: Idempotency-Key length.
     if not 16 <= len(idempotency_key) <= 128:  # noqa: PLR2004 - the contract's numbers
         raise malformed("the Idempotency-Key header has 16 to 128 characters")
     body_sha256 = hashlib.sha256(await exchange.request.body()).hexdigest()
-    caller, now = exchange.caller, service.clock.second()
+    caller = exchange.caller
+    now = service.clock.second()
     replay = service.keys.replay(caller.tenant, idempotency_key, now)
     if replay is not None:
+        # A replay needs the same tenant and Idempotency-Key, and also the same calling key and body.
         if (replay.key_id, replay.body_sha256) != (caller.key_id, body_sha256):
             raise Refusal(409, "conflict", "this Idempotency-Key was used with another request")
         return json_answer(replay.answer, 201).with_headers({"idempotency-replayed": "true"})
     if caller.expires_at is not None:
         raise Refusal(409, "conflict", "this key is already rotated")
-    new, ends = service.keys.rotate(caller, now), now + GRACE_SECONDS
-    answer = {"apiKey": new.secret, "keyId": new.key_id, "name": new.name, "previousKeyExpiresAt": ends}
+    new = service.keys.rotate(caller, now)
+    answer: dict[str, object] = {"apiKey": new.secret, "keyId": new.key_id, "name": new.name}
+    answer["previousKeyExpiresAt"] = now + GRACE_SECONDS
     replay = Replay(key_id=caller.key_id, body_sha256=body_sha256, answer=answer)
     service.keys.keep_replay(caller.tenant, idempotency_key, replay, now)
     return json_answer(answer, 201)
@@ -62,6 +67,9 @@ async def usage(service: Service, exchange: Exchange) -> Answer:
     """Return the calls of each of the last UTC days, including this call."""
     # Contract, Limits: usage window 1-90 days, default 30.
     count = exchange.whole_number("days", highest=90, default=30)
-    now, meter = service.clock.now(), exchange.caller.meter
-    plan = {"quotaLimit": service.meters.read(meter, now).limit, "quotaPeriod": "MONTH"}
-    return json_answer({"plan": plan, "days": service.meters.days(meter, now, count)})
+    now = service.clock.now()
+    meter = exchange.caller.meter
+    reading = service.meters.read(meter, now)
+    plan = {"quotaLimit": reading.limit, "quotaPeriod": "MONTH"}
+    days = service.meters.days(meter, now, count)
+    return json_answer({"plan": plan, "days": days})

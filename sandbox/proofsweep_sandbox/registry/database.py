@@ -75,6 +75,7 @@ class SecretLog:
         """Return each secret: keys, sidecars, asset URLs, slot URLs and the slots' own fields."""
         rows = self._database.execute("SELECT value FROM secrets UNION ALL SELECT secret FROM keys")
         secrets = [str(row["value"]) for row in rows]
-        for url, fields in self._database.execute("SELECT url, fields FROM slots"):
-            secrets += [url, *(json.loads(fields)[name] for name in ("key", "policy", "x-amz-signature"))]
+        for url, encoded in self._database.execute("SELECT url, fields FROM slots"):
+            fields = json.loads(encoded)
+            secrets += [url, fields["key"], fields["policy"], fields["x-amz-signature"]]
         return secrets

@@ -47,7 +47,8 @@ class Keys:
 
     def add_tenant(self, name: str, quota: int, secret: str = "") -> Key:
         """Create a tenant with a monthly quota and return its first key, with the given secret or a new one."""
-        tenant, meter = f"tnt_{secrets.token_hex(6)}", f"mtr_{secrets.token_hex(6)}"
+        tenant = f"tnt_{secrets.token_hex(6)}"
+        meter = f"mtr_{secrets.token_hex(6)}"
         self._database.execute("INSERT INTO tenants VALUES (?, ?)", (tenant, name))
         self._database.execute("INSERT INTO meters VALUES (?, ?)", (meter, quota))
         return self._mint(tenant, meter, name, secret)
@@ -57,11 +58,9 @@ class Keys:
         return None if row is None else str(row["tenant"])
 
     def rotate(self, old: Key, now: int) -> Key:
-        """Create a key that replaces `old`, whose grace window begins.
-
-        Both use the same meter, so a rotation does not reset the quota.
-        """
+        """Create a key that replaces `old`, whose grace window begins."""
         self._database.execute("UPDATE keys SET expires_at = ? WHERE seq = ?", (now + GRACE_SECONDS, old.seq))
+        # Both use the same meter, so a rotation does not reset the quota.
         return self._mint(old.tenant, old.meter, old.name)
 
     def by_secret(self, secret: str) -> Key | None:
@@ -79,17 +78,22 @@ class Keys:
             " WHERE tenant = ? AND idempotency_key = ? AND completed_at > ? ORDER BY completed_at DESC",
             (tenant, idempotency_key, now - _REPLAY_SECONDS),
         ).fetchone()
-        return None if row is None else Replay(**{**dict(row), "answer": json.loads(row["answer"])})
+        if row is None:
+            return None
+        answer = json.loads(row["answer"])
+        return Replay(key_id=row["key_id"], body_sha256=row["body_sha256"], answer=answer)
 
     def keep_replay(self, tenant: str, idempotency_key: str, replay: Replay, now: int) -> None:
         """Store a completed rotation: a client that lost the answer gets it again."""
+        answer = json.dumps(replay.answer)
         self._database.execute(
             "INSERT INTO replays VALUES (?, ?, ?, ?, ?, ?)",
-            (replay.key_id, tenant, idempotency_key, replay.body_sha256, now, json.dumps(replay.answer)),
+            (replay.key_id, tenant, idempotency_key, replay.body_sha256, now, answer),
         )
 
     def _mint(self, tenant: str, meter: str, name: str, secret: str = "") -> Key:
-        key_id, secret = f"key_{secrets.token_hex(6)}", secret or f"sk_sandbox_{secrets.token_urlsafe(24)}"
+        key_id = f"key_{secrets.token_hex(6)}"
+        secret = secret or f"sk_sandbox_{secrets.token_urlsafe(24)}"
         row = self._database.execute(
             "INSERT INTO keys (key_id, tenant, meter, name, secret) VALUES (?, ?, ?, ?, ?) RETURNING *",
             (key_id, tenant, meter, name, secret),

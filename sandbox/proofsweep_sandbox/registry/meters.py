@@ -36,21 +36,29 @@ class Meters:
 
     def read(self, meter: str, now: float) -> MeterReading:
         limit = self._limit(meter)
-        used = self._used(meter, _day_of(now)[:8] + "01", _day_of(now))
-        return MeterReading(limit=limit, remaining=max(0, limit - used), reset=_next_month(now))
+        used = self._used_in_month(meter, _day_of(now))
+        # An operator may set the quota below what is used.
+        remaining = max(0, limit - used)
+        return MeterReading(limit=limit, remaining=remaining, reset=_next_month(now))
 
     def set_quota(self, meter: str, limit: int) -> None:
         self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
 
     def days(self, meter: str, now: float, count: int) -> list[dict[str, object]]:
         """Return the last `count` UTC days, oldest first: the calls, and what remained of the month at their end."""
-        today, limit = datetime.fromtimestamp(now, UTC).date(), self._limit(meter)
+        today = datetime.fromtimestamp(now, UTC).date()
+        limit = self._limit(meter)
         days: list[dict[str, object]] = []
         for back in reversed(range(count)):
             day = (today - timedelta(days=back)).isoformat()
-            left = limit - self._used(meter, day[:8] + "01", day)
-            days.append({"date": day, "used": self._used(meter, day, day), "remaining": max(0, left)})
+            used = self._used(meter, day, day)
+            remaining = max(0, limit - self._used_in_month(meter, day))
+            days.append({"date": day, "used": used, "remaining": remaining})
         return days
+
+    def _used_in_month(self, meter: str, last_day: str) -> int:
+        first_day = f"{last_day[:8]}01"
+        return self._used(meter, first_day, last_day)
 
     def _limit(self, meter: str) -> int:
         row = self._database.execute("SELECT quota FROM meters WHERE meter = ?", (meter,)).fetchone()
@@ -71,4 +79,5 @@ def _day_of(second: float) -> str:
 def _next_month(second: float) -> int:
     """Return the unix time at which the next UTC month begins and the quotas reset."""
     first = datetime.fromtimestamp(second, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    return int((first + timedelta(days=31)).replace(day=1).timestamp())
+    in_next_month = first + timedelta(days=31)
+    return int(in_next_month.replace(day=1).timestamp())

@@ -31,11 +31,11 @@ class Proofs:
         self._database = database
 
     def add(self, proof: Proof) -> None:
-        members = {name: value for name, value in asdict(proof).items() if name != "seq"}
-        self._database.execute(
-            f"INSERT INTO proofs ({', '.join(members)}) VALUES ({', '.join(f':{name}' for name in members)})",  # noqa: S608 - our own names
-            members,
-        )
+        members = asdict(proof)
+        del members["seq"]
+        columns = ", ".join(members)
+        values = ", ".join(f":{name}" for name in members)
+        self._database.execute(f"INSERT INTO proofs ({columns}) VALUES ({values})", members)  # noqa: S608 - our own names
 
     def find(self, proof_id: str) -> Proof | None:
         row = self._database.execute("SELECT * FROM proofs WHERE proof_id = ?", (proof_id,)).fetchone()
@@ -47,15 +47,17 @@ class Proofs:
 
     def newest(self, tenant: str, before: tuple[int, int] | None, limit: int) -> list[Proof]:
         """Return up to `limit` listed proofs older than `before` (issued_at, seq), newest first."""
+        issued_at, seq = before or (2**62, 0)
         rows = self._database.execute(
             "SELECT * FROM proofs WHERE tenant = ? AND NOT pending AND (issued_at, seq) < (?, ?)"
             " ORDER BY issued_at DESC, seq DESC LIMIT ?",
-            (tenant, *(before or (2**62, 0)), limit),
+            (tenant, issued_at, seq, limit),
         )
         return [_proof(row) for row in rows]
 
     def erase(self, proof: Proof, now: int) -> None:
         """Delete the proof's record; keep only the fact of its erasure."""
+        # A later erasure is answered by it, and the verdict on audio with this proof.
         self._database.execute("DELETE FROM proofs WHERE proof_id = ?", (proof.proof_id,))
         self._database.execute("INSERT INTO erasures VALUES (?, ?, ?)", (proof.proof_id, proof.tenant, now))
 
@@ -68,4 +70,7 @@ class Proofs:
 
 
 def _proof(row: sqlite3.Row) -> Proof:
-    return Proof(**{**dict(row), "pending": bool(row["pending"]), "sealed_by": Signer(row["sealed_by"])})
+    members = dict(row)
+    members["pending"] = bool(row["pending"])
+    members["sealed_by"] = Signer(row["sealed_by"])
+    return Proof(**members)

@@ -26,9 +26,10 @@ class Slots:
         self._database = database
 
     def add(self, slot: Slot) -> None:
+        fields = json.dumps(slot.fields)
         self._database.execute(
             "INSERT INTO slots (upload_id, token, tenant, url, fields, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
-            (slot.upload_id, slot.token, slot.tenant, slot.url, json.dumps(slot.fields), slot.expires_at),
+            (slot.upload_id, slot.token, slot.tenant, slot.url, fields, slot.expires_at),
         )
 
     def by_token(self, token: str) -> Slot | None:
@@ -50,4 +51,8 @@ class Slots:
 
     def _found(self, where: str, *values: str) -> Slot | None:
         row = self._database.execute(f"SELECT * FROM slots WHERE {where}", values).fetchone()  # noqa: S608 - our own text
-        return None if row is None else Slot(**{**dict(row), "fields": json.loads(row["fields"])})
+        if row is None:
+            return None
+        members = dict(row)
+        members["fields"] = json.loads(row["fields"])
+        return Slot(**members)

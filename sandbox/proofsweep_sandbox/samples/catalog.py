@@ -59,46 +59,58 @@ def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1
     """
     chance = Random(seed)  # noqa: S311 - repeatable on purpose
     kinds = _drawn(files, chance)
+    samples: list[Sample] = []
     with TemporaryDirectory() as work_folder:
         factory = SampleFactory(operator, Path(work_folder), chance)
         contents = {kind.name: _recurring(factory, kind) for kind in kinds}
-        samples = [_written(folder, at, kind, next(contents[kind.name])) for at, kind in enumerate(kinds)]
-    for release in dict.fromkeys(sample.audio.parent for sample in samples):
+        for index, kind in enumerate(kinds):
+            content = next(contents[kind.name])
+            samples.append(_written(folder, index, kind, content))
+    for release in {sample.audio.parent for sample in samples}:
         (release / "cover.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
         (release / "notes.txt").write_text("Recorded at home.\n")
     if samples:
-        (samples[0].audio.parent / "Lost Tape.wav.sidecar").write_text("{}")
+        lost = samples[0].audio.parent / "Lost Tape.wav.sidecar"
+        lost.write_text("{}")
     return samples
 
 
 def _drawn(files: int, chance: Random) -> list[SampleKind]:
     """Return one of each kind and then a weighted choice, shuffled."""
-    rest = chance.choices(KINDS, [kind.weight for kind in KINDS], k=max(0, files - len(KINDS)))
-    drawn = [*KINDS[:files], *rest]
-    chance.shuffle(drawn)
-    return drawn
+    weights = [kind.weight for kind in KINDS]
+    further = max(0, files - len(KINDS))
+    kinds = [*KINDS[:files], *chance.choices(KINDS, weights, k=further)]
+    chance.shuffle(kinds)
+    return kinds
 
 
 def _recurring(factory: SampleFactory, kind: SampleKind) -> Iterator[SampleContent]:
     """Yield new contents up to the limit, then the same ones again and again."""
+    # Each new content costs a call of the operator.
     made: list[SampleContent] = []
-    for content in (kind.make(factory) for _ in range(_CONTENTS_PER_KIND)):
+    for _ in range(_CONTENTS_PER_KIND):
+        content = kind.make(factory)
         made.append(content)
         yield content
     while True:
         yield from made
 
 
-def _written(folder: Path, at: int, kind: SampleKind, content: SampleContent) -> Sample:
-    release = folder / f"{at // _TRACKS + 1:03d} {_RELEASES[at // _TRACKS % len(_RELEASES)]}"
+def _written(folder: Path, index: int, kind: SampleKind, content: SampleContent) -> Sample:
+    number, track = divmod(index, _TRACKS)
+    release_title = _RELEASES[number % len(_RELEASES)]
+    release = folder / f"{number + 1:03d} {release_title}"
     release.mkdir(parents=True, exist_ok=True)
-    stem = f"{at % _TRACKS + 1:02d} {_TITLES[at % len(_TITLES)]}"
+    title = _TITLES[index % len(_TITLES)]
+    stem = f"{track + 1:02d} {title}"
     audio = release / f"{stem}{kind.suffix}"
     audio.write_bytes(content.audio)
     if content.size_bytes is not None:
         os.truncate(audio, content.size_bytes)
     sidecar = None
     if content.sidecar is not None:
-        sidecar = release / f"{stem if at % _STEM_EVERY == 0 else audio.name}.sidecar"
+        # A sidecar is named by the audio's whole name; some by its stem alone.
+        named_by = stem if index % _STEM_EVERY == 0 else audio.name
+        sidecar = release / f"{named_by}.sidecar"
         sidecar.write_bytes(content.sidecar)
     return Sample(audio=audio, sidecar=sidecar, verdict=kind.verdict, kind=kind.name)

@@ -73,7 +73,11 @@ class SampleKind:
 
 
 def _one_file(**options: Unpack[IssueOptions]) -> Make:
-    return lambda factory: SampleContent(audio=factory.issue(factory.sound(sounds.wav), **options)[0])
+    def make(factory: SampleFactory) -> SampleContent:
+        sealed, _ = factory.issue(factory.sound(sounds.wav), **options)
+        return SampleContent(audio=sealed)
+
+    return make
 
 
 def _pair(of: Sound, **options: Unpack[IssueOptions]) -> Make:
@@ -86,15 +90,20 @@ def _bare(of: Sound) -> Make:
 
 def _one_file_with_altered_audio(factory: SampleFactory) -> SampleContent:
     sealed, _ = factory.issue(factory.sound(sounds.wav))
-    at = sealed.index(b"data") + 8
-    return SampleContent(audio=sealed[:at] + bytes([sealed[at] ^ 0xFF]) + sealed[at + 1 :])
+    # The first byte of the tone comes after the label and the size of its chunk, of four bytes each.
+    first = sealed.index(b"data") + 8
+    audio = bytearray(sealed)
+    audio[first] ^= 0xFF
+    return SampleContent(audio=bytes(audio))
 
 
 def _one_file_with_edited_identity(factory: SampleFactory) -> SampleContent:
-    """Put another proof id of the same length into the manifest, so that no offset changes."""
     sealed, issued = factory.issue(factory.sound(sounds.wav))
-    edited = issued.proof_id[:-1] + ("0" if issued.proof_id[-1] != "0" else "1")
-    return SampleContent(audio=sealed.replace(issued.proof_id.encode(), edited.encode()))
+    # Another proof id of the same length, so that no offset in the manifest changes.
+    last = "1" if issued.proof_id.endswith("0") else "0"
+    edited = issued.proof_id[:-1] + last
+    audio = sealed.replace(issued.proof_id.encode(), edited.encode())
+    return SampleContent(audio=audio)
 
 
 def _erased_one_file(factory: SampleFactory) -> SampleContent:
@@ -105,7 +114,9 @@ def _erased_one_file(factory: SampleFactory) -> SampleContent:
 
 def _pair_with_altered_audio(factory: SampleFactory) -> SampleContent:
     pair = factory.pair(sounds.wav)
-    return replace(pair, audio=pair.audio[:-1] + bytes([pair.audio[-1] ^ 0xFF]))
+    audio = bytearray(pair.audio)
+    audio[-1] ^= 0xFF
+    return replace(pair, audio=bytes(audio))
 
 
 def _pair_with_edited_song(factory: SampleFactory) -> SampleContent:
@@ -118,7 +129,9 @@ def _pair_with_edited_song(factory: SampleFactory) -> SampleContent:
 def _pair_with_edited_signature(factory: SampleFactory) -> SampleContent:
     pair = factory.pair(sounds.mp3)
     sealed = json.loads(pair.sidecar or b"")
-    sealed["signature"] = sealed["signature"][::-1].replace("=", "A")
+    # It still reads as base64: only the signature is wrong.
+    backwards = sealed["signature"][::-1]
+    sealed["signature"] = backwards.replace("=", "A")
     return replace(pair, sidecar=json.dumps(sealed).encode())
 
 
@@ -127,6 +140,7 @@ def _pair_with_garbled_sidecar(factory: SampleFactory) -> SampleContent:
 
 
 def _too_large(_factory: SampleFactory) -> SampleContent:
+    # Only the header is written: the rest is a hole in the file, and needs no room on the disk.
     size_bytes = SLOT_BYTES + 2
     return SampleContent(audio=sounds.wav_header(size_bytes - 44), size_bytes=size_bytes)
 

@@ -34,23 +34,24 @@ class Chain:
     @classmethod
     def make(cls, common_name: str) -> Self:
         """Make a new root and, under it, a leaf named `common_name`."""
-        root_key, leaf_key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
-        root = _certificate(f"{common_name} root", common_name, root_key.public_key(), root_key)
-        leaf = _certificate(common_name, common_name, leaf_key.public_key(), root_key)
+        root_key = Ed25519PrivateKey.generate()
+        leaf_key = Ed25519PrivateKey.generate()
+        root_name = f"{common_name} root"
+        root = _certificate(root_name, root_name, root_key.public_key(), root_key)
+        leaf = _certificate(common_name, root_name, leaf_key.public_key(), root_key)
         key_pem = leaf_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         return cls(key_pem=key_pem, chain_pem=leaf + root, root_pem=root)
 
     @classmethod
     def kept(cls, folder: Path, common_name: str) -> Self:
         """Return the chain in `folder`; create it on first use."""
-        files = [folder / f"{common_name}-{part}.pem" for part in ("key", "chain", "root")]
-        if not all(file.exists() for file in files):
+        key, chain, root = (folder / f"{common_name}-{part}.pem" for part in ("key", "chain", "root"))
+        if not (key.exists() and chain.exists() and root.exists()):
             made = cls.make(common_name)
-            for file, pem in zip(files, (made.key_pem, made.chain_pem, made.root_pem), strict=True):
+            for file, pem in ((key, made.key_pem), (chain, made.chain_pem), (root, made.root_pem)):
                 file.touch(mode=0o600)
                 file.write_bytes(pem)
-        key_pem, chain_pem, root_pem = (file.read_bytes() for file in files)
-        return cls(key_pem=key_pem, chain_pem=chain_pem, root_pem=root_pem)
+        return cls(key_pem=key.read_bytes(), chain_pem=chain.read_bytes(), root_pem=root.read_bytes())
 
     @property
     def private_key(self) -> Ed25519PrivateKey:
@@ -66,24 +67,24 @@ class Chain:
         return hashlib.sha256(raw).hexdigest()[:16]
 
 
-def _certificate(subject: str, chain: str, key: Ed25519PublicKey, root_key: Ed25519PrivateKey) -> bytes:
-    """Return a certificate as PEM. C2PA validators refuse a leaf without the extensions that this one gets."""
+def _certificate(subject: str, issuer: str, key: Ed25519PublicKey, root_key: Ed25519PrivateKey) -> bytes:
+    """Return a certificate as PEM."""
     is_root = key == root_key.public_key()
-    usage = {name: name in (_ROOT_USES if is_root else _LEAF_USES) for name in _USES}
+    granted = _ROOT_USES if is_root else _LEAF_USES
+    usage = x509.KeyUsage(**{name: name in granted for name in _USES})
     yesterday = datetime.now(UTC) - timedelta(days=1)  # so that a machine with a slow clock accepts it
-    builder = (
-        x509.CertificateBuilder(subject_name=_name(subject), issuer_name=_name(f"{chain} root"), public_key=key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(yesterday)
-        .not_valid_after(yesterday + _LIFETIME)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(x509.BasicConstraints(ca=is_root, path_length=None), critical=True)
-        .add_extension(x509.KeyUsage(**usage), critical=True)
-    )
+    builder = x509.CertificateBuilder(subject_name=_name(subject), issuer_name=_name(issuer), public_key=key)
+    builder = builder.serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(yesterday).not_valid_after(yesterday + _LIFETIME)
+    # C2PA validators refuse a leaf without these extensions.
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=is_root, path_length=None), critical=True)
+    builder = builder.add_extension(usage, critical=True)
     if not is_root:
-        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key())
         email = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.EMAIL_PROTECTION])
-        builder = builder.add_extension(email, critical=False).add_extension(issuer, critical=False)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key())
+        builder = builder.add_extension(email, critical=False)
+        builder = builder.add_extension(authority, critical=False)
     return builder.sign(root_key, None).public_bytes(Encoding.PEM)
 
 

@@ -28,23 +28,23 @@ class OneFileSeals:
 
     def __init__(self, chains: dict[Signer, Chain]) -> None:
         self._chains = chains
-        ours = (chains[signer].root_pem.decode() for signer in (Signer.SERVICE, Signer.DEVICE))
+        roots = [chains[signer].root_pem.decode() for signer in (Signer.SERVICE, Signer.DEVICE)]
         # A manifest can contain URLs. A verifier that fetches them can be sent to any host.
         offline = {"remote_manifest_fetch": False, "ocsp_fetch": False, "verify_trust": True}
-        self._context = Context.from_dict({"verify": offline, "trust": {"trust_anchors": "".join(ours)}})
+        trust = {"trust_anchors": "".join(roots)}
+        self._context = Context.from_dict({"verify": offline, "trust": trust})
 
     def seal(self, audio: bytes, identity: Identity, signer: Signer) -> bytes:
         """Return a credentialed copy of the WAV `audio`; refuse any other audio."""
         # The library signs what it reads of a WAV with a wrong size, and drops the rest.
         if audio[:4] != b"RIFF" or audio[4:8] != (len(audio) - 8).to_bytes(4, "little"):
             raise _not_signable("the audio is not a whole WAV; issue a legacy pair for it")
-        chain, sealed = self._chains[signer], BytesIO()
+        chain = self._chains[signer]
+        sealed = BytesIO()
         info = C2paSignerInfo(b"ed25519", chain.chain_pem, chain.key_pem, None)
+        manifest = json.dumps(_manifest(identity))
         try:
-            with (
-                C2paSigner.from_info(info) as pen,
-                Builder(json.dumps(_manifest(identity)), context=self._context) as builder,
-            ):
+            with C2paSigner.from_info(info) as pen, Builder(manifest, context=self._context) as builder:
                 builder.sign(pen, _WAVE, BytesIO(audio), sealed)
         except C2paError as error:
             raise _not_signable("the audio is not a WAV that can be signed") from error
@@ -62,19 +62,19 @@ class OneFileSeals:
 
 def _manifest(identity: Identity) -> dict[str, object]:
     created = {"action": "c2pa.created", "digitalSourceType": _CAPTURE}
+    actions = {"label": "c2pa.actions", "data": {"actions": [created]}}
+    proof = {"label": _ASSERTION, "data": identity.members()}
     return {
         "claim_generator_info": [{"name": "verification-sandbox", "version": "1"}],
         "title": identity.song,
-        "assertions": [
-            {"label": "c2pa.actions", "data": {"actions": [created]}},
-            {"label": _ASSERTION, "data": identity.members()},
-        ],
+        "assertions": [actions, proof],
     }
 
 
 def _finding(report: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> Finding:
     """Read the validator's report: first the binding to the audio, then the signed content."""
-    failures = {failure["code"] for failure in report["validation_results"]["activeManifest"]["failure"]}
+    results = report["validation_results"]["activeManifest"]
+    failures = {failure["code"] for failure in results["failure"]}
     if any(code.startswith("assertion.dataHash") for code in failures):
         return Finding(condition=Condition.UNREADABLE)
     if failures - {_UNTRUSTED}:
@@ -84,12 +84,14 @@ def _finding(report: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> F
     identity = identity_of(assertions.get(_ASSERTION))
     if identity is None:  # a correct manifest of someone else, without a proof id
         return Finding(condition=Condition.INTACT, signer=Signer.STRANGER)
-    signer = Signer.STRANGER if _UNTRUSTED in failures else _signer_named(manifest["signature_info"])
+    signer = Signer.STRANGER
+    if _UNTRUSTED not in failures:
+        signer = _signer_named(manifest["signature_info"])
     return Finding(condition=Condition.INTACT, signer=signer, identity=identity)
 
 
 def _signer_named(signature: object) -> Signer:
-    """Return which of our two leaves signed, by its name: only we sign under our roots."""
+    # The name is enough: only we sign under our roots.
     match signature:
         case {"common_name": Signer.DEVICE.value}:
             return Signer.DEVICE

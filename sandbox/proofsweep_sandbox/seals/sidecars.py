@@ -4,7 +4,6 @@ import base64
 import json
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from proofsweep_sandbox.answers import decoded
 from proofsweep_sandbox.seals.chains import Chain
@@ -18,27 +17,20 @@ class SidecarSeals:
 
     def __init__(self, chains: dict[Signer, Chain]) -> None:
         self._chains = chains
-        self._keys: dict[Signer, Ed25519PrivateKey] = {signer: chain.private_key for signer, chain in chains.items()}
-        ours = (Signer.SERVICE, Signer.DEVICE)
-        self._signers = {chains[signer].fingerprint: signer for signer in ours}
+        self._keys = {signer: chain.private_key for signer, chain in chains.items()}
+        # By the fingerprint in a document. That of the stranger is unknown here, as a stranger's is to any service.
+        self._signers = {chains[signer].fingerprint: signer for signer in (Signer.SERVICE, Signer.DEVICE)}
 
     def seal(self, audio_sha256: str, identity: Identity, signer: Signer) -> bytes:
         """Return a sidecar proof file for the audio with this digest (lowercase hex)."""
-        document = {
-            "format": _FORMAT,
-            **identity.members(),
-            "audioSha256": audio_sha256,
-            "signer": self._chains[signer].fingerprint,
-        }
+        fingerprint = self._chains[signer].fingerprint
+        document = {"format": _FORMAT, **identity.members(), "audioSha256": audio_sha256, "signer": fingerprint}
         signature = self._keys[signer].sign(_canonical(document))
         sealed = {"document": document, "signature": base64.b64encode(signature).decode()}
         return json.dumps(sealed, ensure_ascii=False, indent=1).encode()
 
     def examine(self, sidecar: bytes, audio_sha256: str) -> Finding:
-        """Examine a sidecar, from the file and the audio's digest alone.
-
-        The signature comes first: the digest in an altered document means nothing.
-        """
+        """Examine a sidecar, from the file and the audio's digest alone."""
         try:
             members = decoded(sidecar)
         except ValueError:
@@ -51,10 +43,12 @@ class SidecarSeals:
         signer = self._signers.get(fingerprint)
         if signer is None:
             return Finding(condition=Condition.INTACT, signer=Signer.STRANGER, identity=identity)
+        # The signature comes before the audio: the digest in an altered document means nothing.
         if identity is None or not self._is_signed(document, signature, signer):
             return Finding(condition=Condition.ALTERED)
-        matches = document.get("audioSha256") == audio_sha256
-        condition = Condition.INTACT if matches else Condition.AUDIO_CHANGED
+        condition = Condition.INTACT
+        if document.get("audioSha256") != audio_sha256:
+            condition = Condition.AUDIO_CHANGED
         return Finding(condition=condition, signer=signer, identity=identity)
 
     def _is_signed(self, document: dict[str, object], signature: str, signer: Signer) -> bool:
