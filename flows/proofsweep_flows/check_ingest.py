@@ -46,6 +46,7 @@ def check_ingest(folder: str, config: str | None = None, results: str | None = N
             tell_alerts(app, app.alert_facts.end_of_pass(watched.path, report))
         if report.rows or report.not_moved or report.without_audio:
             show("proofsweep-deliveries", report.markdown(folder))  # (3)
+        # Of the end of the pass and that of its runs, the worse one counts.
         ended = state_of_pass(report, report.line(folder))
         if stopped is None or (stopped.is_completed() and not ended.is_completed()):
             return ended

@@ -56,6 +56,7 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
                 state = work(app)  # (1)
         except Exception as error:
             known = known_error(error)
+            # A mistake of this program is told, and raised again: Prefect logs its traceback.
             if known is None:
                 _tell(app, "Failed", f"A mistake of this program: {type(error).__name__}.")
                 raise

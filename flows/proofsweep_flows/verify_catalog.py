@@ -74,6 +74,7 @@ def verify_catalog(
             for run in app.runs_of_catalog(run_id or again, catalog or "", bounds, selection):  # (1)
                 state = _verified(app, *run)  # (2)
         except NothingDue as nothing:
+            # A night on which nothing is due is a good one.
             return Completed(message=f"{nothing.message}.")
         return state
 

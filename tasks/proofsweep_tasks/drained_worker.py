@@ -34,8 +34,11 @@ def main() -> int:
         if not signals:
             continue
         running = flow_runs_of(worker.pid)
-        before = set(running) if before is None else before
-        empty_looks = 0 if running else empty_looks + 1
+        if before is None:
+            before = set(running)
+        empty_looks += 1
+        if running:
+            empty_looks = 0
         if empty_looks == _EMPTY_LOOKS:
             return _ended(worker)
         for process, catches_sigterm in running.items():
@@ -49,7 +52,9 @@ def main() -> int:
 
 def _code_of(code: int) -> int:
     # A process that a signal has killed has its negative number here, and 128 more than it in a shell.
-    return code if code >= 0 else 128 - code
+    if code < 0:
+        return 128 - code
+    return code
 
 
 def _ended(worker: "subprocess.Popen[bytes]") -> int:

@@ -106,7 +106,8 @@ def _error_of(future: Any) -> Exception | None:  # noqa: ANN401 - Dask has no ty
     except ProofsweepError as error:
         return error
     except Exception as error:  # noqa: BLE001 - of many libraries
-        is_lost = isinstance(error, OSError) or type(error).__module__.startswith(("distributed", "concurrent"))
-        why = "The Dask cluster, or one of its tasks, was lost" if is_lost else "A task of the Dask cluster failed"
+        why = "A task of the Dask cluster failed"
+        if isinstance(error, OSError) or type(error).__module__.startswith(("distributed", "concurrent")):
+            why = "The Dask cluster, or one of its tasks, was lost"
         return RunMustStop(f"{why} ({type(error).__name__}).", ended_by=EndedBy.ERROR)
     return None

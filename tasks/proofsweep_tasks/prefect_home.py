@@ -20,4 +20,6 @@ def prefect_home() -> Path:
             raise ConfigError("This user has no home, where Prefect keeps its database: set PREFECT_HOME.") from error
         os.environ["HOME"] = named
         home = Path(named)
-    return Path(named).expanduser().absolute() if named else home / ".prefect"
+    if named:
+        return Path(named).expanduser().absolute()
+    return home / ".prefect"

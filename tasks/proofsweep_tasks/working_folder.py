@@ -93,7 +93,9 @@ def _read_no_files(sources: ModuleType) -> None:
     read = sources._read_toml_file  # noqa: SLF001 - Prefect's version is pinned, and a test plants each file
 
     def read_if_absolute(path: Path) -> dict[str, object]:
-        content: dict[str, object] = read(path) if path.is_absolute() else {}
+        content: dict[str, object] = {}
+        if path.is_absolute():
+            content = read(path)
         return content
 
     sources._read_toml_file = read_if_absolute  # type: ignore[attr-defined]  # noqa: SLF001
