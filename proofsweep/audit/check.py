@@ -70,8 +70,9 @@ class RunAuditor:
         name = layout.plan_name(self._run_id)
         content = self._store.read(name)
         digest = self._line.digests.get(name)
+        # A plan that is not as the log says is a finding already, and nothing can be held against it.
         if digest is not None and (content is None or digest != sha256_hex(content)):
-            return None  # a finding already
+            return None
         run = self._plan()
         if run is None or content is None:
             self._audit.bad(name, "is missing or cannot be read")
@@ -232,6 +233,7 @@ class RunAuditor:
 
     def _planned_items(self, plan: Plan) -> "array[int] | None":
         """Return a hash of the item of each row; None if they were pruned or cannot be read."""
+        # Hashes, since the text of ten million items needs a gigabyte.
         planned = array("q")
         for number, batch in enumerate(plan.batches):
             name = layout.items_name(plan.run_id, number)
@@ -323,6 +325,7 @@ def _check_documents(store: Store, line: Line, rule: PruningRule, audit: Audit) 
 
 def _listed(results: Results, run_id: str | None) -> Iterator[str]:
     """List the parts of all tables, or of one run in those of its day."""
+    # The parts of ingest and of monitoring are not listed: no receipt names them.
     if run_id is None:
         for table in (*written_by("leg"), *written_by("operation")):
             yield from results.all_parts(table)

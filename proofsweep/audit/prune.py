@@ -74,8 +74,9 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
         listing={run.plan.run_id for run in listings},
         sizes=cache(store.sizes),
     )
-    is_begun = {pruning.run_id for pruning in begun}
-    undecided = [run for run in old_runs if run.plan.run_id not in is_begun and not run.open]
+    # What is decided already is completed first. An open leg still reads and writes what its run has.
+    begun_ids = {pruning.run_id for pruning in begun}
+    undecided = [run for run in old_runs if run.plan.run_id not in begun_ids and not run.open]
     prunings = some_at_once(undecided, search.pruning_of, REQUESTS_AT_ONCE)
     new = [pruning for pruning in prunings if pruning is not None]
     unfinished = store.unfinished_writes() | _unfinished_plans(results, runs)

@@ -87,6 +87,7 @@ class PruningRule:
 
     def read(self, name: str, content: bytes) -> None:
         """Take a plan or a receipt that is as the log says; of receipts those of pruned runs are enough."""
+        # What cannot be read is a finding of its run.
         _, run_id, *rest = name.split("/")
         with suppress(ValueError, TypeError, ResultsError):
             if name == layout.plan_name(run_id) and not layout.kind_of(run_id):
@@ -217,6 +218,7 @@ def _decided(entry: LogEntry) -> _Decided | None:
     with suppress(ValueError):
         facts: Row = {"run_id": entry.run_id, **entry.facts}
         pruning = PRUNING.validate_python(facts)
+        # Without a time zone the age of the run cannot be judged, and no pruning of ours deletes nothing.
         at = datetime.fromisoformat(pruning.decided_at)
         if at.tzinfo is not None and pruning.older_than_days > 0 and pruning.deleted:
             return _Decided(entry.number, pruning, at)

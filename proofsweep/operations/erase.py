@@ -160,7 +160,9 @@ def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str,
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
     """Read named IDs, and those of a file, one a line or a CSV's `proof_id`; UsageError if one is bad or none there."""
-    given = [(f"ID {number} of the command", proof_id) for number, proof_id in enumerate(proof_ids, start=1)]
+    given: list[tuple[str, str]] = []  # each ID after where it stands
+    for number, proof_id in enumerate(proof_ids, start=1):
+        given.append((f"ID {number} of the command", proof_id))
     if file is not None:
         try:
             text = text_of_file(file.read_bytes())

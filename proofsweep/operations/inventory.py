@@ -72,6 +72,7 @@ def inventory_proofs(operator: Operator) -> OperationReport:
     with operator.begun(OperationKind.INVENTORY) as work:
         pages = _all_pages(work)  # (1)
         states = Counter[str]()
+
         for rows in reconciled(operator.results, operator.environment, pages):  # (2)
             work.add(*rows)
             states.update(str(row["state"]) for row in rows)

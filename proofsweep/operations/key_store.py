@@ -32,9 +32,9 @@ class KeyStore:
     path: Path  # the file itself, not a link to it
 
     @classmethod
-    def of(cls, kept: ServiceSettings, new_key_file: Path | None = None) -> "KeyStore":
+    def of(cls, settings: ServiceSettings, new_key_file: Path | None = None) -> "KeyStore":
         """Return where a new key goes: a named file, else the key file; ConfigError if the key is in none."""
-        path = new_key_file or kept.api_key_file
+        path = new_key_file or settings.api_key_file
         if path is None:
             raise ConfigError(
                 "The settings keep the key in no file, so it cannot be replaced from here: give --new-key-file with a "
@@ -85,6 +85,7 @@ class KeyStore:
             sync_folder(self.path.parent)
 
     def promote(self) -> None:
+        # In one step: there is a whole key in the place at any time.
         with _told(self.path):
             self.waiting_path.replace(self.path)
             sync_folder(self.path.parent)

@@ -57,6 +57,7 @@ class OperationLeg:
         service = operator.service
         self.operation = operation
         self.service = service
+        # Calls that were made before the leg began, as to learn the quota, count too.
         spent = calls_sent(service.unattributed)
         self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0, spent=spent)
         writer = held.signs.holder.writer
@@ -213,6 +214,7 @@ class Operator:
 
 def active_legs(results: Results, kind: OperationKind) -> dict[str, RunIsActive]:
     """Return the error of an operation of a kind that is at work, by its environment; end those that were killed."""
+    # A leg that a killed process has left is no work: what remains open after the repair is at work.
     active: dict[str, RunIsActive] = {}
     for record in results.log.runs().operations.values():
         if record.plan.kind == kind and record.open:

@@ -71,8 +71,10 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
         below = path_of(below, here).rstrip("/")
     items = proven_items(operator.results, operator.environment, below)
     with operator.begun(OperationKind.RECOVERY) as work:
+        # An empty folder may be a share that is not mounted, unless passes over a watched folder empty it.
         folders = Folders(work.service.files, partial(is_emptied, operator.results, operator.environment))
-        outcomes = Counter(some_at_once(items, partial(recover, work, prefix, folders), CALLS_AT_ONCE))
+        answers = some_at_once(items, partial(recover, work, prefix, folders), CALLS_AT_ONCE)
+        outcomes = Counter(answers)
     counts = f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}"
     line = "\n".join([counts, *folders.lines])
     return OperationReport(operation_id=work.operation.run_id, counts=outcomes, line=line)

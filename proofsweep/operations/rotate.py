@@ -148,6 +148,7 @@ def _done_before(operator: Operator, key_store: KeyStore, rotation: Rotation, in
     waiting = key_store.waiting()
     if waiting is not None and fingerprint(waiting) == rotation.new_key_fingerprint:
         _promote(operator, key_store, waiting)
+    # The key may be where this command would put it, or where the first one did.
     for place in (key_store, KeyStore(Path(intent.location))):
         new_key = place.current()
         if new_key is not None and fingerprint(new_key) == rotation.new_key_fingerprint:
@@ -185,6 +186,8 @@ def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> Rotat
         )
     if key_store.current() not in {None, key}:
         raise ConfigError(f"{key_store.path} holds another key already; nothing was rotated.")
+    # The Idempotency-Key is stored before the call: whoever repeats the command asks for the same rotation again, and
+    # gets the same new key.
     operation = operator.new_operation(OperationKind.ROTATION)
     intent = RotationIntent(
         **asdict(operation),
@@ -269,6 +272,7 @@ def _recorded(work: OperationLeg, intent: RotationIntent, answer: _Answer, key_i
 
 
 def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: SecretStr) -> None:
+    # A service may need time until it knows a new key, so that one refusal says nothing.
     for wait_seconds in (*_TRIAL_WAITS, None):
         try:
             try_key(new_key, partial(work.trail.note, None))

@@ -76,10 +76,10 @@ class BucketStore:
                 if kind not in {FailureKind.TAKEN, FailureKind.AWAY}:
                     self._fail("written", error)
                 failure = error if kind is FailureKind.AWAY else None
-            there = self.read(name)
-            if there == content:
+            stored = self.read(name)
+            if stored == content:
                 return
-            if there is not None:
+            if stored is not None:
                 raise NameTaken(f"{name} exists already.")
             if failure is not None:
                 self._fail("written", failure)

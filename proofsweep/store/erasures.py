@@ -29,7 +29,8 @@ class Erasures:
             for erasure in rows.filter(is_told).to_pylist():
                 proof_id = str(erasure["proof_id"])
                 answered_at = erasure["answered_at"]
-                self._told_at[proof_id] = max(answered_at, self._told_at.get(proof_id, answered_at))
+                earlier = self._told_at.get(proof_id, answered_at)
+                self._told_at[proof_id] = max(earlier, answered_at)
 
     @property
     def columns(self) -> tuple[str, ...]:

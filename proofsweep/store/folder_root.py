@@ -24,7 +24,8 @@ Place = tuple[int, int]  # device and inode of a folder
 
 
 def new_marker() -> bytes:
-    return json.dumps({"store_id": secrets.token_hex(16)}).encode() + b"\n"
+    marker = {"store_id": secrets.token_hex(16)}
+    return json.dumps(marker).encode() + b"\n"
 
 
 def say_new(called: str, url: str) -> None:

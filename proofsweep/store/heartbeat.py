@@ -133,7 +133,8 @@ class Signs:
     def beat(self, progress: LegProgress | None = None) -> None:
         """Write the heartbeat: this process is alive now, and so far with its work."""
         sign = {"at": self.clock().isoformat(), "progress": _cells(progress)}
-        self.store.replace(layout.heartbeat_name(self.name, self.number), json_bytes(sign))
+        name = layout.heartbeat_name(self.name, self.number)
+        self.store.replace(name, json_bytes(sign))
 
     def receipt(self) -> dict[str, object] | None:
         """Read how it ended; None while it lasts. ResultsError if that is damaged."""

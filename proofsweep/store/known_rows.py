@@ -22,7 +22,7 @@ from proofsweep.store.tables import ANSWERED
 
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KEPT = 32  # accepted files of each mode, the smallest
+_SMALLEST = 32  # accepted files of each mode
 _OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
 _OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode"]
 
@@ -145,12 +145,14 @@ class PastAnswers:
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
         """Whether these bytes were accepted in this mode; ResultsError if the store cannot be read."""
         digests, _ = self._read_once()
-        return f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in digests
+        key = f"{mode} {audio_sha256} {sidecar_sha256 or ''}"
+        return key in digests
 
     def accepted(self) -> list[AcceptedItem]:
         """Return the smallest accepted files of each mode."""
-        _, kept = self._read_once()
-        return [AcceptedItem(**row) for row in kept.select(_OF_ACCEPTED).to_pylist()]
+        _, smallest = self._read_once()
+        rows = smallest.select(_OF_ACCEPTED).to_pylist()
+        return [AcceptedItem(**row) for row in rows]
 
     def erased(self) -> list[str | None]:
         """Return the proofs whose erasure was asked for, until now: what was accepted by them is refused since then."""
@@ -217,5 +219,5 @@ def _smallest(accepted: pa.Table) -> pa.Table:
     smallest: list[pa.Table] = []
     for mode in Mode:
         of_mode = accepted.filter(pc.field("mode") == str(mode))
-        smallest.append(of_mode.sort_by("audio_bytes").slice(0, _KEPT))
+        smallest.append(of_mode.sort_by("audio_bytes").slice(0, _SMALLEST))
     return pa.concat_tables(smallest)

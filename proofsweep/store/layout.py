@@ -83,7 +83,8 @@ def run_of(part_name: str) -> str:
 
 
 def log_name(number: int) -> str:
-    return f"{LOG_FOLDER}/{number // _ENTRIES_PER_FOLDER:06}/{number:09}.json"
+    folder = number // _ENTRIES_PER_FOLDER
+    return f"{LOG_FOLDER}/{folder:06}/{number:09}.json"
 
 
 def log_number(name: str) -> int:

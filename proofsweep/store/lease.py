@@ -54,7 +54,9 @@ class Lease:
         number = last + 1
         own = this_process(self.clock(), facts)
         try:
-            self.store.create(layout.lease_name(self.name, number), json_bytes(asdict(own)))
+            # The name is free once: of two processes that come here together, one takes the term.
+            document = json_bytes(asdict(own))
+            self.store.create(layout.lease_name(self.name, number), document)
         except NameTaken as error:
             raise self.active_error(self.holder(number)) from error
         return Term(self, number, self._signs(number, own))

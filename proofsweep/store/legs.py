@@ -164,6 +164,7 @@ def refuse_if_active(results: Results, environment: str, identity: str) -> int:
     """Raise RunIsActive if a process works on a run of a catalog; else return the newest entry of the log."""
     runs = results.log.runs()
     for rival in runs.rivals_of(environment, identity):
+        # Without a heartbeat the leg is of a killed process, and is ended by whatever begins next.
         legs = Legs(results, rival.plan)
         for leg in legs.alive():
             raise legs.active_error(leg)

@@ -91,7 +91,8 @@ class Listing:
 
 def gone_since(results: Results, listing: Listing, environment: str, identity: str) -> set[str]:
     """Return the items that the listing before had, and this one has not."""
-    run = newest_listings(results.log.runs().newest_first()).get((environment, identity))
+    listings = newest_listings(results.log.runs().newest_first())
+    run = listings.get((environment, identity))
     if run is None:
         return set()
     listed = listing.items
@@ -156,7 +157,8 @@ def held_before(results: Results, environment: str, identity: str, folders: Sequ
     for folder in folders:
         if not _is_in_any(utf8_text(folder), watched):
             places[raw_bytes(posixpath.join(folder, ""))] = folder
-    run = newest_listings(runs.newest_first()).get((environment, identity))
+    listings = newest_listings(runs.newest_first())
+    run = listings.get((environment, identity))
     if not places or run is None:
         return []
     held = set[bytes]()

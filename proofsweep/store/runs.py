@@ -298,8 +298,8 @@ class RunLog:
     @property
     def known(self) -> Runs:
         """What the log said when this process last read it: enough for what never changes once it stands there."""
-        known = self._runs
-        return self.runs() if known is None else known
+        runs = self._runs
+        return self.runs() if runs is None else runs
 
     def entry(self, number: int) -> LogEntry:
         return self._log.entry(number)

@@ -278,6 +278,7 @@ recoveries (operation): One row for each sidecar that was missing, and that a re
 
 
 def _columns(text: str) -> list[Column]:
+    # Each line is `name kind meaning`; `!` after the kind says that no cell of the column is null.
     columns: list[Column] = []
     for line in re.sub(_GOES_ON, " ", text.strip()).splitlines():
         name, kind, meaning = line.split(maxsplit=2)
@@ -288,6 +289,7 @@ def _columns(text: str) -> list[Column]:
 
 
 def _tables() -> Iterator[Table]:
+    # An empty line ends a declaration; its first line is `name (writer): meaning`.
     declarations = re.sub(_GOES_ON, " ", _DECLARED.strip())
     for declared in declarations.split("\n\n"):
         head, _, columns = declared.partition("\n")

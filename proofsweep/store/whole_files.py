@@ -68,17 +68,18 @@ def read_path(path: Path) -> bytes:
 
 def scanned(root: int, folder: Path, fact: Callable[[int, os.DirEntry[str]], Fact]) -> list[tuple[str, Fact]]:
     """Return the names in a folder, sorted, each with a fact; hidden ones, and what went meanwhile, are left out."""
-    found: list[tuple[str, Fact]] = []
+    facts: list[tuple[str, Fact]] = []
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY, dir_fd=root)
     try:
         with os.scandir(handle) as entries:
             for entry in entries:
-                if not entry.name.startswith("."):
-                    with suppress(FileNotFoundError):
-                        found.append((entry.name, fact(handle, entry)))
+                if entry.name.startswith("."):
+                    continue
+                with suppress(FileNotFoundError):
+                    facts.append((entry.name, fact(handle, entry)))
     finally:
         os.close(handle)
-    return sorted(found, key=itemgetter(0))
+    return sorted(facts, key=itemgetter(0))
 
 
 def is_file(_folder: int, entry: os.DirEntry[str]) -> bool:

@@ -66,10 +66,10 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a create does not read back",
         module="proofsweep.store.bucket_store",
-        old=("            there = self.read(name)\n            if there == content:\n                return\n"),
+        old=("            stored = self.read(name)\n            if stored == content:\n                return\n"),
         new=(
-            "            there = None if failure is None else self.read(name)\n"
-            "            if failure is None or there == content:\n"
+            "            stored = None if failure is None else self.read(name)\n"
+            "            if failure is None or stored == content:\n"
             "                return\n"
         ),
         level="gateway",
