@@ -59,7 +59,9 @@ class RunAuditor:
         self.named = set[str]()  # the parts that its receipts account for
 
     def check(self) -> "dict[int, LegReceipt] | None":
-        """Give the receipts of its legs; None if its plan or receipts are not what was written: no part is read then.
+        """Check the run, and return the receipts of its legs.
+
+        None if its plan or a receipt is not what was written: then no part is read.
 
         ResultsError: the store is away.
         """
@@ -157,7 +159,7 @@ class RunAuditor:
                         yield part, rows
 
     def _rows_of(self, part: Part, cells: Mapping[str, object]) -> pa.Table | None:
-        """Check a part; give its rows, None if they are gone or unreadable. `cells` are what each row has there."""
+        """Check a part, and return its rows; None if they are gone or unreadable. Each row must have the `cells`."""
         audit = self._audit
         content = self._store.read(part.name)
         self.named.add(part.name)

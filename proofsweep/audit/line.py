@@ -78,7 +78,7 @@ class Line:
 
 
 def checked_head(text: str) -> str:
-    """Read a head as a person kept it; UsageError if it is none."""
+    """Read a head that a person has kept; UsageError if it is none."""
     head = "".join(text.split()).lower()
     if not _HEAD.fullmatch(head):
         raise UsageError("A head is one digest of 64 hex digits, as audit prints it.")

@@ -139,7 +139,7 @@ class _Search:
 
 
 def prune(results: Results, prunable: Prunable) -> list[Pruning]:
-    """Delete what was found, but for what another process has begun; return the prunings that were completed."""
+    """Delete what was found, unless another process has begun it; return the prunings that were completed."""
     # A base of earlier rows may need parts that go.
     refresh(results)
     decided = [*prunable.begun]

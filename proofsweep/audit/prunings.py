@@ -56,7 +56,7 @@ class NeededAnswers:
         self.is_answered = bytearray(len(self.hashes))
 
     def take(self, run_id: str, verdicts: pa.Table) -> None:
-        """Tick off what a part that remains has answered, as one of a later run has, or of an earlier one since."""
+        """Tick off the items that a part which remains has answered."""
         # An older answer of an earlier run would be no newer one: without it, a pruning could take the newest.
         if run_id < self.plan.run_id:
             answered_at = pc.coalesce(verdicts["answered_at"], verdicts["finished_at"])
@@ -76,7 +76,7 @@ class NeededAnswers:
 
 
 class PruningRule:
-    """Judges the prunings of a log by the plans and receipts that it names, each as the store was at its entry."""
+    """Judges each pruning of a log by the plans and receipts as they were at its entry."""
 
     def __init__(self, line: Line, now: datetime, audit: Audit) -> None:
         self._line = line
@@ -121,7 +121,7 @@ class PruningRule:
             yield "prunes what a catalog lists now"
 
     def _youth(self, plan: Plan, decided: _Decided) -> Iterator[str]:
-        """Say what shows that a run was not over for so long that it could be pruned."""
+        """Say why a run was too young to be pruned."""
         if decided.at > self._now + _FUTURE:
             yield "prunes at a time that is yet to come"
         # The run as it was at the entry: what was appended since excuses nothing.
@@ -160,7 +160,7 @@ class PruningRule:
         return self._line.given_up.get(run_id, entry) < entry
 
     def needed(self, results: Results) -> list[NeededAnswers]:
-        """Read which items must have an answer: of listings of which a pruning took verdicts, and left the items."""
+        """Return the items that must have an answer: a pruning took verdicts of their listing, and left its items."""
         needed: list[NeededAnswers] = []
         for run_id in sorted(self._line.prunings.keys() & self._plans.keys()):
             plan = self._plans[run_id]

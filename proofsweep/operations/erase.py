@@ -99,7 +99,7 @@ def _answer_of(row: Row) -> str:
 def erase_proofs(
     operator: Operator, wanted: ProofList, told: Callable[[Row], object] = lambda _row: None
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one by one, and call `told` with the row of each."""
+    """Erase the proofs of a list for good, one by one; `told` gets the row of each."""
     report = ErasureReport(not_asked=len(wanted.proof_ids))
     try:
         with operator.begun(OperationKind.ERASURE) as work:
@@ -159,7 +159,10 @@ def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str,
 
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
-    """Read named IDs, and those of a file, one a line or a CSV's `proof_id`; UsageError if one is bad or none there."""
+    """Read the IDs of the command and of a file: its lines, or the column `proof_id` of a CSV file.
+
+    UsageError if an ID is bad, or there is none.
+    """
     given: list[tuple[str, str]] = []  # each ID after where it stands
     for number, proof_id in enumerate(proof_ids, start=1):
         given.append((f"ID {number} of the command", proof_id))

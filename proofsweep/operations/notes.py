@@ -43,7 +43,7 @@ ORDER BY asked_at NULLS FIRST, accepted.finished_at DESC
 
 
 def refresh_notes(operator: Operator) -> OperationReport:
-    """Ask for the notes that accepted proofs lack; without any nothing is asked, and there is no operation."""
+    """Ask for the notes that accepted proofs lack; if none lacks one, there is no operation."""
     wanted = wanted_notes(operator.results, operator.environment, operator.service.clock())
     if not wanted:
         line = "Every accepted proof has its note, or has none to come."

@@ -73,7 +73,7 @@ class OperationLeg:
         self._lock = Lock()
 
     def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, str | None]:
-        """Make one call; give its answer, or how it failed, and the request ID of its last exchange.
+        """Make one call; return its answer or failure, and the request ID of its last exchange.
 
         Raises:
             RunMustStop: the bounds allow no other call, or the service fails for everything.
@@ -102,7 +102,7 @@ class OperationLeg:
         return answer, request_id
 
     def add(self, *rows: Row) -> None:
-        """Take rows of its kind's table; `operation_id` and `environment` are filled in."""
+        """Add rows to the table of its kind; `operation_id` and `environment` are filled in."""
         own: Row = {"operation_id": self.operation.operation_id, "environment": self.operation.environment}
         for row in rows:
             self.trail.journal.add({**own, **row}, [])
@@ -213,7 +213,7 @@ class Operator:
 
 
 def active_legs(results: Results, kind: OperationKind) -> dict[str, RunIsActive]:
-    """Return the error of an operation of a kind that is at work, by its environment; end those that were killed."""
+    """Return the operations of a kind that are at work, as errors by environment; end those that were killed."""
     # A leg that a killed process has left is no work: what remains open after the repair is at work.
     active: dict[str, RunIsActive] = {}
     for record in results.log.runs().operations.values():

@@ -89,10 +89,10 @@ def proven_items(results: Results, environment: str, below: str = "") -> Iterato
 
 
 class Folders:
-    """The folders of sidecars that cannot be looked for; each folder is looked at once. Safe to use from threads."""
+    """The folders in which no sidecar can be looked for; each is looked at once. Safe to use from several threads."""
 
     def __init__(self, files: Files, is_emptied: Callable[[str], bool]) -> None:
-        """Take what says of a folder that passes empty it: there, an empty one is not away."""
+        """`is_emptied` says whether passes empty a folder: then an empty one is not away."""
 
         def look(folder: str) -> Away | None:
             away = away_now(folder, files)
@@ -184,7 +184,7 @@ def _is_there(work: OperationLeg, location: str, sha256_hex: str | None = None) 
 
 
 def _suits_the_audio(work: OperationLeg, item: ProvenItem, folder: str | None) -> bool:
-    """Whether the audio lies beside the sidecar's place with its size, or in a folder of its own, none of its name."""
+    """Whether the audio beside the sidecar's place has the size that was sent; in another folder there may be none."""
     audio = item.audio
     if folder is not None:
         audio = f"{folder}/{posixpath.basename(item.audio)}"

@@ -319,7 +319,7 @@ def begun_rotation(store: Store, key_fingerprint: str) -> RotationIntent | None:
 
 
 def recorded_rotations(results: Results) -> list[Rotation]:
-    """Read all rows, the oldest first; there are few. ResultsError if a part is damaged."""
+    """Read all rows, the oldest first. ResultsError if a part is damaged."""
     table = results.table("rotations", results.all_parts("rotations"))
     return [Rotation(**row) for row in table.sort_by("answered_at").to_pylist()]
 

@@ -23,7 +23,7 @@ _SLOWEST_BYTES = 256 * 1024  # a second, of what is written
 
 
 class BoundedCalls:
-    """The threads that call one store; `complaint` is what a caller hears whose call hangs."""
+    """The threads that call one store; a caller whose call hangs gets the `complaint`."""
 
     def __init__(self, complaint: str) -> None:
         self._complaint = complaint

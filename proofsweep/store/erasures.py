@@ -34,7 +34,7 @@ class Erasures:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns by which answers are left out; none if none is."""
+        """The columns that `without` needs; none if no proof is known to be gone."""
         return ("proof_id", "answered_at") if self._told_at else ()
 
     def without(self, answers: pa.Table) -> pa.Table:

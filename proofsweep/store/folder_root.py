@@ -79,7 +79,7 @@ class FolderRoot:
             pass
 
     def look(self) -> None:
-        """See which store is there, once; ResultsError if one must exist and none does."""
+        """Look once which store is there; ResultsError if one must exist and none does."""
         if self._was_seen or not self._is_marked:
             return
         with self._lock:
@@ -131,7 +131,7 @@ class FolderRoot:
             self._place = place
 
     def _begin(self) -> None:
-        """Make the folder, but none above it, and its marker."""
+        """Make the folder and its marker, but no folder above it."""
         own = new_marker()
         with self._lock:
             if self._above is not None:

@@ -43,7 +43,7 @@ class LegProgress:
 
     @property
     def finished(self) -> int:
-        """How many rows have an outcome, of all legs; of this one, as long as nothing is known of those before."""
+        """How many rows have an outcome; those of earlier legs count as soon as they are known."""
         return (self.finished_before or 0) + self.done
 
 
@@ -53,7 +53,7 @@ _PROGRESS = TypeAdapter(LegProgress)
 def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> LegProgress:
     """Return the progress of a run by that of its open legs, which work on different partitions.
 
-    What all of them wait for, the run waits for. Of a lane that they share, each knows the whole rate.
+    The run waits if all of them wait for the same. The legs share one lane, and each knows its whole rate.
     """
     counts = Counter[str]()
     waits = set[str]()
@@ -131,7 +131,7 @@ class Signs:
     clock: Callable[[], datetime]
 
     def beat(self, progress: LegProgress | None = None) -> None:
-        """Write the heartbeat: this process is alive now, and so far with its work."""
+        """Write the heartbeat: this process is alive now, and its work is so far."""
         sign = {"at": self.clock().isoformat(), "progress": _cells(progress)}
         name = layout.heartbeat_name(self.name, self.number)
         self.store.replace(name, json_bytes(sign))

@@ -31,7 +31,7 @@ class Holder:
 
     @property
     def writer(self) -> str:
-        """Its name in the journal, so that who ends its leg when it is dead knows what it wrote."""
+        """Its name in the journal: the process that ends a dead leg finds by it what the holder wrote."""
         return f"{self.pid}_{self.token}"
 
     @property
@@ -40,7 +40,7 @@ class Holder:
 
     @property
     def is_gone(self) -> bool:
-        """Whether its process no longer exists; that is known only where its process ID has a meaning."""
+        """Whether its process no longer exists; only its own machine can tell."""
         if not self.is_here:
             return False
         try:

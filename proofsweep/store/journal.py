@@ -170,7 +170,9 @@ def read_journal(
     choice: Callable[[Segment], bool] = lambda _: True,
     known: Iterable[Segment] = (),
 ) -> Iterator[tuple[Segment, pa.Table]]:
-    """Yield a leg's journal of one table, of all its writers, each one's oldest first; `known` ones need no listing.
+    """Yield the segments of one table that all writers of a leg have left, each writer's oldest first.
+
+    `known` segments need no listing.
 
     Its process may publish segments meanwhile: what was in the journal when this began is yielded, or is in a part by
     then. Few of them are in memory at once.
@@ -201,12 +203,12 @@ def segments_of(store: Store, folder: str, table: str) -> Iterator[Segment]:
 
 
 def delete_journal(store: Store, run_id: str, leg: int) -> None:
-    """Delete the journal of a leg that has its receipt, with what a process that was frozen has added since."""
+    """Delete the journal of a leg that has its receipt. A process that was frozen may have added to it since."""
     delete_all(store, store.names(layout.journal_folder(run_id, leg)))
 
 
 def unpublished(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa.Table]:
-    """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
+    """Read the rows that a leg without a receipt has in its journal and in no part; a closed table has none."""
     folder = layout.journal_folder(plan.run_id, leg)
     # The journal first: its rows move into parts. Read later, rows that moved meanwhile would be in neither.
     journal = list(read_journal(results.store, folder, table))
@@ -283,7 +285,7 @@ class CompletedRows:
             self._few = list(self._results.items(self._plan))
 
     def add(self, row: int) -> None:
-        """Note that a row is finished, by this process."""
+        """Record that this process has finished a row."""
         self._done[row] = 1
 
     @property
@@ -306,7 +308,7 @@ class CompletedRows:
         return remaining
 
     def items(self, rows: range | None = None) -> Iterator[WorkItem]:
-        """Yield the items that remain one by one, in manifest order: of these rows, or of all."""
+        """Yield the items that remain, of these rows or of all, one by one in manifest order."""
         batches = self.batches() if rows is None else [rows]
         for batch in batches:
             items: Iterable[WorkItem] = self._few[batch.start : batch.stop]

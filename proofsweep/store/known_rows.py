@@ -129,10 +129,10 @@ class AcceptedItem:
 
 
 class PastAnswers:
-    """Reads the store once, with the first question, but for erasures; safe to use from several threads.
+    """What this environment has accepted; safe to use from several threads. The first question reads the store, once.
 
-    The acceptances of all runs in this environment count, those of earlier legs of this one too. That of a proof that
-    was erased since does not: its file is refused on our own demand.
+    The acceptances of all runs count, also those of earlier legs of this run. One whose proof was erased since does not
+    count: the service refuses its file because we asked for that.
     """
 
     def __init__(self, results: Results, plan: Plan) -> None:
@@ -155,12 +155,12 @@ class PastAnswers:
         return [AcceptedItem(**row) for row in rows]
 
     def erased(self) -> list[str | None]:
-        """Return the proofs whose erasure was asked for, until now: what was accepted by them is refused since then."""
+        """Return the proofs whose erasure was asked for until now: the service refuses their files since then."""
         parts = self._results.all_parts("erasures")
         return self._results.table("erasures", parts, ["proof_id"])["proof_id"].to_pylist()
 
     def files_read(self, most: int) -> list[str]:
-        """Name audio files that earlier legs of this run read to their end, the last ones first."""
+        """Name audio files that earlier legs of this run have read to their end, the last ones first."""
         files: list[str] = []
         parts = reversed(self._results.parts_of("verdicts", self._plan))
         for table in self._results.tables(parts, ["audio", "audio_sha256"]):

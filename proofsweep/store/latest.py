@@ -217,9 +217,9 @@ class Latest:
 
 
 def refresh(results: Results) -> None:
-    """Make the next base of the last one and of the legs that have ended since; nothing if none has.
+    """Make the next base from the last one and the legs that have ended since; do nothing if there are none.
 
-    Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
+    Several processes may do so at once. After a failure, the last base stays, and readers read a longer tail.
     """
     latest = Latest(results)
     if not latest.entered:
@@ -269,7 +269,7 @@ def _delete_old_bases(store: Store) -> None:
 
 
 def refresh_if_due(results: Results) -> None:
-    """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
+    """If the tail is long, start a process that makes the next base; nobody waits for it."""
     url = results.store.url
     process = _MAKING.get(url)
     if process is not None and process.poll() is None:

@@ -55,7 +55,7 @@ class Listing:
             self._write_waiting()
 
     def tables(self, rows_each: int) -> Iterator[pa.Table]:
-        """Yield all items, so many in each table but the last; nothing can be added afterwards."""
+        """Yield all items in tables of so many rows, the last one with the rest; nothing can be added afterwards."""
         self._write_waiting()
         self._writer.close()
         self._file.seek(0)
@@ -118,7 +118,7 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
 
 
 def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecord]:
-    """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first."""
+    """Return the newest run that listed the whole catalog, by environment and identity; `runs` come newest first."""
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
         # A run that was given up lists nothing.
@@ -134,7 +134,7 @@ def listing_objects(results: Results, run: RunRecord) -> list[str]:
 
 
 def places_of_others(results: Results, environment: str, identity: str) -> Iterator[bytes]:
-    """Yield where the audio lies that the other catalogs of an environment list."""
+    """Yield the locations of the audio that the other catalogs of an environment list."""
     listings = newest_listings(results.log.runs().counted_first())
     for (where, of_catalog), run in listings.items():
         if where != environment or of_catalog == identity:

@@ -229,7 +229,7 @@ class Runs:
     def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
         """Return the plans of an environment and of a catalog, the newest first.
 
-        None that was superseded, and none of a catalog that is retired.
+        Superseded runs and retired catalogs are left out.
         """
         identities = None if catalog is None else self.identities_of(catalog)
         plans: list[Plan] = []
@@ -322,7 +322,7 @@ class RunLog:
                     return self._runs
 
     def retire(self, environment: str, catalog: str, now: datetime) -> list[Plan]:
-        """Let a catalog count no more, with all runs that it has, and return their plans; a later run counts again.
+        """Let the runs that a catalog has count no more, and return their plans; a later run counts again.
 
         ResultsError if it has no run that counts.
         """
