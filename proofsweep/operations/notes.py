@@ -56,8 +56,8 @@ def refresh_notes(operator: Operator) -> OperationReport:
                 continue
     except RunMustStop as stop:
         # What came before the stop is in the table: a person is told how much.
-        message = f"{stop.message} {len(answers):,} of {proofs} were asked for: {_said(answers)}."
-        raise RunMustStop(message, ended_by=stop.ended_by, quota_reset=stop.quota_reset) from stop
+        came = f"{len(answers):,} of {proofs} were asked for: {_said(answers)}."
+        raise RunMustStop(f"{stop.message} {came}", ended_by=stop.ended_by, quota_reset=stop.quota_reset) from stop
     line = f"{proofs} without a note: {_said(answers)}"
     counts = {"wanted": len(wanted), **Counter(answers)}
     return OperationReport(operation_id=work.operation.run_id, counts=counts, line=line)

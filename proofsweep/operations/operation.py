@@ -46,7 +46,11 @@ class OperationReport:
 
 
 def said_counts(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
-    said = [f"{counts[state]:,} {word}" for state, word in words.items() if counts.get(state)]
+    said: list[str] = []
+    for state, word in words.items():
+        rows = counts.get(state)
+        if rows:
+            said.append(f"{rows:,} {word}")
     return ", ".join(said) or "none"
 
 

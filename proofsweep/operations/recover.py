@@ -63,6 +63,7 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
 
     With `below`, only those of the audio that is this file, or lies in this folder.
     """
+    # Contract, Naming note: the wire name holds the service's brand, so it is a setting.
     if operator.service.settings.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     here = str(Path.cwd())
