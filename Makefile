@@ -26,10 +26,10 @@ demo: $(READY) ## verify a sample catalog against a local partner service, end t
 	@$(BIN)/proofsweep demo
 
 unit: $(READY) ## run the tests of the core alone and of the architecture, in under a minute
-	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 5 --dist loadfile tests/unit tests/architecture
+	@$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile tests/unit tests/architecture
 
 test: $(READY) ## run all tests
-	@$(BIN)/python tests/supervised.py $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 5 --dist loadfile -rs
+	@$(BIN)/python tests/supervised.py $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist loadfile -rs
 
 soak: $(READY) ## kill runs, race resumes and sweeps, let files fail alike, disturb runs in any order; then play worlds until Ctrl-C
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"

@@ -66,8 +66,8 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Use three workers more than there are processors: tests wait for other processes half of the time."""
-    return (os.cpu_count() or 1) + 3
+    """Use two workers more than there are processors: tests wait for other processes half of the time."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
