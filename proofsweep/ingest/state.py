@@ -83,8 +83,8 @@ class FolderState:
             if content is None:
                 continue
             try:
-                found = json.loads(content)
-                facts |= {each: kind.validate_python(found[each]) for each, kind in kinds.items()}
+                cells = json.loads(content)
+                facts |= {fact: kind.validate_python(cells[fact]) for fact, kind in kinds.items()}
             except (ValueError, TypeError, KeyError) as damage:
                 raise ResultsError(
                     f"{name}/{document} in {store.url} is damaged: see whether each pair is whole where files are "
@@ -98,8 +98,14 @@ class FolderState:
     @property
     def held_places(self) -> tuple[set[str], set[str]]:
         """Where accepted files of held deliveries were, and all that is no audio; and where their other audio was."""
-        others = {item.audio for move in self.held for item, answer in move.items if answer.outcome != "accepted"}
-        return {file.source for move in self.held for file in move.files} - others, others
+        delivered: set[str] = set()
+        others: set[str] = set()
+        for move in self.held:
+            delivered.update(file.source for file in move.files)
+            for item, answer in move.items:
+                if answer.outcome != "accepted":
+                    others.add(item.audio)
+        return delivered - others, others
 
     def hold(self, held: Sequence[Move]) -> None:
         """Note which deliveries in quarantine hold accepted files."""
@@ -112,7 +118,8 @@ class FolderState:
             return value.isoformat() if isinstance(value, datetime) else asdict(value)
 
         facts = {name: getattr(self, name) for name in _DOCUMENTS[document]}
-        self.store.replace(f"{self.name}/{document}", json.dumps(facts, default=plain).encode())
+        content = json.dumps(facts, default=plain)
+        self.store.replace(f"{self.name}/{document}", content.encode())
 
     def open_run(self, run_id: str) -> None:
         """Note a run before it is planned, so that none is forgotten."""
@@ -162,8 +169,9 @@ class Records:
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         is_new = self.context.results.store.read(name) is None
         if is_new:
-            batches = _batches(self._verified_by(plan, leg))
-            rows = [row for batch in batches for row in self._disposed(batch, sightings, part=None)]
+            rows: list[Row] = []
+            for batch in _batches(self._verified_by(plan, leg)):
+                rows += self._disposed(batch, sightings, part=None)
             with suppress(NameTaken):
                 self.context.results.create_part(name, "ingest", rows)
             self._end_moves()
@@ -186,55 +194,72 @@ class Records:
             written = self._written(part, self._rows_of(chosen))  # before the move is forgotten
             self._end_moves()
             return written
-        return self._written(part, [self._row(*each, chosen, None) for each in answered])
+        rows = [self._row(item, answer, chosen, None) for item, answer in answered]
+        return self._written(part, rows)
 
     def of_held(self, answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]) -> list[Row]:
         """Move deliveries on that lie in quarantine and are whole by now; give the rows of their accepted files."""
+        # The answers of all held deliveries are read from the store: a pass that has moved nothing asks for none.
         if Disposition.ACCEPTED not in self.disposal.targets or not self.state.asks_held:
             return []
-        newest = answers_of({item.item_id for move in self.state.held for item, _ in move.items})
-        rows: list[Row] = []
+        item_ids: set[str] = set()
+        for move in self.state.held:
+            item_ids.update(item.item_id for item, _ in move.items)
+        newest = answers_of(item_ids)
         whole = [move for move in self.state.held if move.is_whole(newest)]
-        for held in whole:
-            if held.target_folder in self.half_moved:
-                continue  # the next pass goes on with it
-            chosen = self.disposal.chosen_from_quarantine(held, newest)
-            if chosen is None:
-                self.state.hold([move for move in self.state.held if move.name != held.name])
-            else:
-                rows += self.of_batch(chosen, held.items)
-        names = {move.name for move in whole}
-        self.state.asks_held = any(move.name in names for move in self.state.held)
+        rows: list[Row] = []
+        for move in whole:
+            rows += self._moved_on(move, newest)
+        # What is whole and still held could not be moved: the next pass tries it again.
+        whole_names = {move.name for move in whole}
+        self.state.asks_held = any(move.name in whole_names for move in self.state.held)
         self.state.save()
         return rows
 
+    def _moved_on(self, held: Move, newest: Mapping[str, PastAnswer]) -> list[Row]:
+        if held.target_folder in self.half_moved:
+            return []  # the next pass goes on with it
+        chosen = self.disposal.chosen_from_quarantine(held, newest)
+        if chosen is not None:
+            return self.of_batch(chosen, held.items)
+        others = [move for move in self.state.held if move.name != held.name]
+        self.state.hold(others)
+        return []
+
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
-        part, begun = self.state.part, self.state.moves
-        rows = [row for move in begun for row in self._rows_of(move)]
-        written = [] if part is None else self._written(part, rows)
-        if begun:
+        part, moves = self.state.part, self.state.moves
+        rows: list[Row] = []
+        for move in moves:
+            rows += self._rows_of(move)
+        # Without a part, the rows are of a leg that has none yet: it is disposed of again, and writes them itself.
+        written: list[Row] = []
+        if part is not None:
+            written = self._written(part, rows)
+        if moves:
             self._end_moves()
         return written
 
     def _written(self, part: str, rows: Sequence[Row]) -> list[Row]:
         """Write the rows of what leaves; a pass every minute must not repeat what stays."""
-        new = [row for row in rows if row["disposition"] != Disposition.LEFT]
-        if new:
+        leaving = [row for row in rows if row["disposition"] != Disposition.LEFT]
+        if leaving:
             with suppress(NameTaken):
-                self.context.results.create_part(part, "ingest", new)
-        return new
+                self.context.results.create_part(part, "ingest", leaving)
+        return leaving
 
     def _new_part(self) -> str:
         now = self.context.clock()
-        return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
+        part_id = new_run_id(now, secrets.token_hex(3))
+        return layout.ingest_name(part_id, now.date(), 0)
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[_Answered]:
-        names = self.context.results.parts_of("verdicts", plan, leg)
-        for name in names:
-            rows = self.context.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist()
-            answers = {row.pop("manifest_row"): answer_of(row) for row in rows}
-            yield from ((item, answers[item.manifest_row]) for item in self.context.results.items(plan, answers))
+        results = self.context.results
+        for name in results.parts_of("verdicts", plan, leg):
+            table = results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS])
+            answers = {row["manifest_row"]: answer_of(row) for row in table.to_pylist()}
+            for item in results.items(plan, answers):
+                yield item, answers[item.manifest_row]
 
     def _disposed(
         self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str | None
@@ -244,66 +269,75 @@ class Records:
         After a kill, `part` takes the rows; without one, somebody disposes of these files again.
         """
         chosen = list(some_at_once(verified, self._chosen, AT_ONCE))  # (1)
-        moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
-        self._keep_moves(part, moves.values())  # (2)
-        results = [
-            *some_at_once(chosen, lambda each: self._moved(each)[0] if isinstance(each, Move) else each, AT_ONCE)
-        ]
-        self._note_held(
-            [(each, result) for each, result in zip(chosen, results, strict=True) if isinstance(each, Move)]
-        )
-        return [
-            self._row(item, answer, result, sightings.get(utf8_text(item.audio)))
-            for (item, answer), result in zip(verified, results, strict=True)  # (3)
-        ]
+        moves = {choice.name: choice for choice in chosen if isinstance(choice, Move)}
+        self._keep_moves(part, (moves | self.half).values())  # (2)
+        results = list(some_at_once(chosen, self._carried_out, AT_ONCE))  # (3)
+        self._record_held(zip(chosen, results, strict=True))
+        rows: list[Row] = []
+        for (item, answer), result in zip(verified, results, strict=True):
+            sighting = sightings.get(utf8_text(item.audio))
+            rows.append(self._row(item, answer, result, sighting))
+        return rows
 
     def _chosen(self, verified: _Answered) -> Move | DisposalResult:
         item, answer = verified
         sighting = self.state.sightings.get(utf8_text(item.audio))
-        return self.disposal.chosen(item, answer, own_lists(item.audio, "" if sighting is None else sighting.judged_by))
+        judged_by = "" if sighting is None else sighting.judged_by
+        return self.disposal.chosen(item, answer, own_lists(item.audio, judged_by))
+
+    def _carried_out(self, choice: Move | DisposalResult) -> DisposalResult:
+        if isinstance(choice, DisposalResult):
+            return choice
+        (result,) = self._moved(choice)
+        return result
 
     def _rows_of(self, move: Move) -> list[Row]:
         results = self._moved(move)
-        self._note_held([(move, results[0])])
+        self._record_held([(move, results[0])])
         if not move.items:
-            self._tell_without_audio(move, results[0])
+            self._record_without_audio(move, results[0])
             return []
-        return [self._row(*each, result, None) for each, result in zip(move.items, results, strict=True)]
+        return [self._row(*answered, result, None) for answered, result in zip(move.items, results, strict=True)]
 
-    def _tell_without_audio(self, move: Move, result: DisposalResult) -> None:
+    def _record_without_audio(self, move: Move, result: DisposalResult) -> None:
         folder = utf8_text(move.folder or "")
         if result.disposition is Disposition.LEFT:
             self.not_moved[folder] = {"audio": folder, "detail": result.detail}
         else:
-            self.without_audio.append({"folder": folder, "moved_to": result.audio and utf8_text(result.audio)})
+            self.without_audio.append({"folder": folder, "moved_to": _text_or_none(result.audio)})
 
-    def _note_held(self, moved: Sequence[tuple[Move, DisposalResult]]) -> None:
-        """Note which moves took accepted files into quarantine, and forget there what went on or came once more."""
-        done = [move for move, result in moved if result.disposition is move.disposition]
-        gone = {move.folder for move, result in moved if result.disposition is not Disposition.LEFT}
+    def _record_held(self, choices: Iterable[tuple[Move | DisposalResult, DisposalResult]]) -> None:
+        """Record which moves took accepted files into quarantine, and forget there what went on or came once more."""
+        done: list[Move] = []
+        emptied: set[str | None] = set()
+        for move, result in choices:
+            if isinstance(move, DisposalResult):
+                continue  # it stays where it is
+            if result.disposition is move.disposition:
+                done.append(move)
+            if result.disposition is not Disposition.LEFT:
+                emptied.add(move.folder)
         held = [move for move in done if move.is_held]
         if not held and not self.state.held:
             return
         self.state.asks_held = True
-        # What came later to the same place stands for what came before: of a delivery that is not accepted, only its
-        # accepted files do.
-        places = {file.source for move in done if move.disposition is Disposition.ACCEPTED for file in move.files}
-        places |= {item.audio for move in held for item, answer in move.items if answer.outcome == "accepted"}
+        replaced = _replaced_by(done)
         names = {move.name for move in held}
-        for before in self.state.held:
-            left = None if before.name in names else before.without(places)
-            if left is None or not left.is_held or left.target_folder in gone:
+        for move in self.state.held:
+            rest = None if move.name in names else move.without(replaced)
+            if rest is None or not rest.is_held or rest.target_folder in emptied:
                 continue
             # Nothing is forgotten that somebody takes out of quarantine until another delivery comes there.
-            if not held or self.disposal.is_there(left):
-                held.append(left)
+            if not held or self.disposal.is_there(rest):
+                held.append(rest)
         self.state.hold(held)
 
     def _moved(self, move: Move) -> list[DisposalResult]:
         results = self.disposal.moved(move)
-        if any(each.is_half for each in results):
+        # A move that was begun stays in the notes as it was chosen first: its copies lie at those names.
+        if any(result.is_half for result in results):
             self.half.setdefault(move.name, move)
-        elif any(each.audio is not None for each in results):
+        elif any(result.audio is not None for result in results):
             self.half.pop(move.name, None)
         return results
 
@@ -316,11 +350,12 @@ class Records:
         self.state.save()
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
-        now, tags = self.context.clock(), tags_of(item.tags_json)
+        now = self.context.clock()
         version = text_of_versions(item.audio_version, item.sidecar_version)
-        tries = sighting.tries + 1 if sighting is not None and sighting.version == version else 1
+        tries = 1
+        if sighting is not None and sighting.version == version:
+            tries += sighting.tries
         is_final = stands(answer.outcome, answer.reason, is_delivered=item.is_delivered)
-        folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
             "run_id": answer.run_id,
             "leg": answer.leg,
@@ -328,39 +363,65 @@ class Records:
             "watched": utf8_text(self.disposal.watched),
             "item_id": item.item_id,
             "audio": utf8_text(item.audio),
-            "sidecar": item.sidecar and utf8_text(item.sidecar),
+            "sidecar": _text_or_none(item.sidecar),
             "audio_bytes": answer.audio_bytes,
             "audio_version": item.audio_version,
             "sidecar_version": item.sidecar_version,
             "audio_sha256": answer.audio_sha256,
             "sidecar_sha256": answer.sidecar_sha256,
-            "supplier": tags.get(SUPPLIER_TAG) if item.is_delivered else folder and utf8_text(folder),
+            "supplier": self._supplier(item),
             "outcome": answer.outcome,
             "reason": answer.reason,
             "tries": tries,
             "retry_at": None if is_final else retry_at(tries, now),
             "disposition": str(result.disposition),
-            "audio_moved_to": result.audio and utf8_text(result.audio),
-            "sidecar_moved_to": result.sidecar and utf8_text(result.sidecar),
+            "audio_moved_to": _text_or_none(result.audio),
+            "sidecar_moved_to": _text_or_none(result.sidecar),
             "detail": result.detail,
             "first_seen_at": None if sighting is None else sighting.since,
             "verified_at": answer.finished_at,
             "acted_at": now,
             "tags": item.tags_json,
         }
-        seen = self.state.sightings.get(utf8_text(item.audio))
+        place = utf8_text(item.audio)
+        # A list of checksums may stay behind. It must not judge another file that comes to the same place.
+        seen = self.state.sightings.get(place)
         if result.audio is not None and seen is not None and seen.judged_by and not item.is_delivered:
-            self.state.spoken[utf8_text(item.audio)] = seen.judged_by
-        self.not_moved.pop(utf8_text(item.audio), None)
+            self.state.spoken[place] = seen.judged_by
+        self.not_moved.pop(place, None)
         if result.disposition is Disposition.LEFT and result.detail is not None:
-            self.not_moved[utf8_text(item.audio)] = row
+            self.not_moved[place] = row
         return row
+
+    def _supplier(self, item: WorkItem) -> str | None:
+        if item.is_delivered:
+            return tags_of(item.tags_json).get(SUPPLIER_TAG)
+        folder = supplier_of(path_within(item.audio, self.disposal.watched))
+        return _text_or_none(folder)
+
+
+def _text_or_none(location: str | None) -> str | None:
+    return None if location is None else utf8_text(location)
 
 
 def _batches(verified: Iterable[_Answered]) -> Iterator[list[_Answered]]:
-    waiting = iter(verified)
-    while batch := list(islice(waiting, _BATCH)):
+    remaining = iter(verified)
+    while batch := list(islice(remaining, _BATCH)):
         yield batch
+
+
+def _replaced_by(moves: Iterable[Move]) -> set[str]:
+    """Return where these moves took files whose earlier versions no longer count.
+
+    Of a delivery that is not accepted, only its accepted files replace what came before.
+    """
+    places: set[str] = set()
+    for move in moves:
+        if move.disposition is Disposition.ACCEPTED:
+            places.update(file.source for file in move.files)
+        elif move.is_held:
+            places.update(item.audio for item, answer in move.items if answer.outcome == "accepted")
+    return places
 
 
 def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now: datetime) -> dict[str, Sighting]:
@@ -371,23 +432,27 @@ def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now:
     waiting = dict(sightings)
     for row in rows:
         cells: dict[str, Any] = {**row}
+        place = cells["audio"]
         version = text_of_versions(cells["audio_version"], cells["sidecar_version"])
-        known = waiting.get(cells["audio"])
-        if known is not None and (known.version != version or known.tries > cells["tries"]):
+        before = waiting.get(place)
+        if before is not None and (before.version != version or before.tries > cells["tries"]):
             continue
-        waiting.pop(cells["audio"], None)
-        judged_by = "" if known is None else known.judged_by
-        if cells["outcome"] in VERDICTS:
-            if judged_by:  # it is judged once more if that changes
-                waiting[cells["audio"]] = Sighting(version=version, since=now, judged_by=judged_by)
-            continue
-        is_final = stands(cells["outcome"], cells["reason"], is_delivered=IN_BATCH in tags_of(cells["tags"]))
-        waiting[cells["audio"]] = Sighting(
-            version=version,
-            since=cells["first_seen_at"] or now,
-            tries=0 if is_final else cells["tries"],
-            retry_at=cells["retry_at"],
-            answer=answer_of(cells | {"finished_at": cells["verified_at"]}) if is_final else None,
-            judged_by=judged_by,
-        )
+        waiting.pop(place, None)
+        judged_by = "" if before is None else before.judged_by
+        if cells["outcome"] not in VERDICTS:
+            waiting[place] = _unanswered(cells, version, judged_by, now)
+        elif judged_by:  # it is judged once more if that changes
+            waiting[place] = Sighting(version=version, since=now, judged_by=judged_by)
     return waiting
+
+
+def _unanswered(cells: dict[str, Any], version: str, judged_by: str, now: datetime) -> Sighting:
+    """Return what is known of a file without a verdict: its failures are counted, a finding is kept as its answer."""
+    is_delivered = IN_BATCH in tags_of(cells["tags"])
+    tries, answer = cells["tries"], None
+    if stands(cells["outcome"], cells["reason"], is_delivered=is_delivered):
+        tries, answer = 0, answer_of(cells | {"finished_at": cells["verified_at"]})
+    since = cells["first_seen_at"] or now
+    return Sighting(
+        version=version, since=since, tries=tries, retry_at=cells["retry_at"], answer=answer, judged_by=judged_by
+    )
