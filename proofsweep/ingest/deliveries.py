@@ -46,9 +46,10 @@ class BatchRow:
     @property
     def is_there(self) -> bool:
         """Whether the file or the message is there that is named, with the declared size; or it is not named at all."""
-        if not isinstance(self.row.audio_facts, FileFacts):
+        facts, declared = self.row.audio_facts, self.row.declared
+        if not isinstance(facts, FileFacts):
             return reason_of_scan(self.row) not in _NOT_THERE
-        return self.row.declared is None or self.row.declared.is_size(self.row.audio_facts.size_bytes)
+        return declared is None or declared.is_size(facts.size_bytes)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,12 +70,16 @@ class DeliveredBatch:
     @property
     def sender(self) -> str:
         """Who sent it, by the first message that says so; empty if none can be read."""
-        return next((release.sender for release in self.releases.values() if release.sender), "")
+        for release in self.releases.values():
+            if release.sender:
+                return release.sender
+        return ""
 
     @property
     def version(self) -> str:
         """Return the versions of all its messages."""
-        return "|".join([self.completion or "", *(release.version for release in self.releases.values())])
+        versions = [release.version for release in self.releases.values()]
+        return "|".join([self.completion or "", *versions])
 
     @property
     def is_sent(self) -> bool:
@@ -89,22 +94,34 @@ class DeliveredBatch:
     @property
     def is_answered(self) -> bool:
         """Whether nothing more is to be expected: each file has its answer, or what is wrong with it is known."""
-        are_answered = all(each.decision is Decision.ANSWERED for each in self.rows)
-        return self.is_sent and are_answered and not self.needs_message and (bool(self.rows) or self.missing is None)
+        if self.needs_message or not self.is_sent:
+            return False
+        if not self.rows:
+            return self.missing is None
+        return all(row.decision is Decision.ANSWERED for row in self.rows)
+
+    @property
+    def are_messages_whole(self) -> bool:
+        """Whether each message is there to its end: without it nobody knows which files are of the delivery."""
+        return all(release.is_whole for release in self.releases.values())
 
     @property
     def moved_rows(self) -> list[BatchRow]:
         """The rows whose files are moved when all is answered; those of tests and withdrawn releases stay."""
-        return [each for each in self.rows if not each.is_apart]
+        return [row for row in self.rows if not row.is_apart]
 
     def holds(self, file: str) -> bool:
         """Whether a file below its folder moves with it: none of another delivery, a test or a withdrawn release."""
+        if file == self.completion:
+            return True
+        # The nearest folder of a delivery or release decides: deliveries lie in one another.
         folder = posixpath.dirname(file)
         while folder != self.location and folder not in self.folders:
             folder = posixpath.dirname(folder)
         release = self.releases.get(folder)
-        is_moved = folder == self.location if release is None else not release.is_apart
-        return is_moved or file == self.completion
+        if release is None:
+            return folder == self.location
+        return not release.is_apart
 
     def why_incomplete(self) -> str | None:
         """Return what is not there, in a clause; None if the batch is complete."""
@@ -112,13 +129,13 @@ class DeliveredBatch:
             return "its message is not there"
         if self.completion is None and self.needs_completion:
             return "its completion file is not there"
-        if not all(release.is_whole for release in self.releases.values()):
+        if not self.are_messages_whole:
             return "the end of its message is not there"
-        missing = [each.row.audio or "" for each in self.moved_rows if not each.is_there]
+        missing = [row.row.audio or "" for row in self.moved_rows if not row.is_there]
         if missing:
-            name = printable(posixpath.basename(missing[0]))
-            there = f"{len(missing):,}, the first of them {name}"
-            return f"named files and messages that are not there, or not whole: {there}"
+            first = printable(posixpath.basename(missing[0]))
+            which = f"{len(missing):,}, the first of them {first}"
+            return f"named files and messages that are not there, or not whole: {which}"
         return None if self.is_settled else "its messages are not settled yet"
 
     def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> None:
@@ -129,26 +146,28 @@ class DeliveredBatch:
         """
         rows = self.moved_rows
         self.missing = self.why_incomplete()
-        is_settled = self.is_settled and not any(each.decision is Decision.SETTLING for each in rows)
+        is_settled = self.is_settled and not any(row.decision is Decision.SETTLING for row in rows)
         is_late = is_settled and now - since >= timedelta(seconds=settings.batch_wait_seconds)
         if is_late and self.is_sent:
             self._decide_late()
             return
-        # Without the end of its message nobody knows which files are of the delivery.
-        is_whole = all(release.is_whole for release in self.releases.values())
-        waits_for_all = self.needs_completion or self.needs_message or not is_whole
-        waits_for_others = waits_for_all and not (is_settled and self.missing is None)
-        for each in rows:
-            if each.decision is Decision.TAKE and (waits_for_others or not each.is_there):
-                each.decision = Decision.INCOMPLETE_BATCH
+        # A release that came without any convention is taken file by file, all else as a whole.
+        is_one_whole = self.needs_completion or self.needs_message or not self.are_messages_whole
+        is_ready = is_settled and self.missing is None
+        for row in rows:
+            waits = not row.is_there or (is_one_whole and not is_ready)
+            if row.decision is Decision.TAKE and waits:
+                row.decision = Decision.INCOMPLETE_BATCH
 
     def _decide_late(self) -> None:
         """Do without a message that did not come, and without files that an earlier delivery brought."""
-        for each in self.rows:
-            if each.was_accepted:
-                each.decision = Decision.ANSWERED
+        for row in self.rows:
+            if row.was_accepted:
+                row.decision = Decision.ANSWERED
             if self.needs_message:
-                each.batch = None
+                row.batch = None
+        # Audio whose message has not come is no delivery any more: each file is on its own. A delivery without audio
+        # waits for nothing, so it may be moved.
         if self.needs_message:
             self.rows.clear()
         elif not self.rows:
@@ -162,9 +181,13 @@ class DeliveredBatches:
         self._watched = watched.rstrip("/")
         self._batches = batches
         self._corrected = corrected  # where files of deliveries in quarantine may come once more, alone
-        self._found: dict[str, DeliveredBatch] = {}
-        self._complete = {batch.location for batch in batches.values() if batch.completion is not None}
-        self._folders = {folder for batch in batches.values() for folder in batch.releases}
+        self._delivered: dict[str, DeliveredBatch] = {}  # by their locations
+        self._complete: set[str] = set()  # the folders that have a completion file
+        self._folders: set[str] = set()  # of all deliveries and releases
+        for batch in batches.values():
+            self._folders.update(batch.releases)
+            if batch.completion is not None:
+                self._complete.add(batch.location)
 
     def of(self, row: ManifestRow) -> DeliveredBatch | None:
         """Return what a row is taken and moved with; None for a file that is on its own."""
@@ -178,11 +201,12 @@ class DeliveredBatches:
         for batch in self._batches.values():
             for release in batch.releases:
                 self._of_release(batch, release)
-        for each in rows:
-            if (found := self.of(each.row)) is not None:
-                each.batch = found
-                found.rows.append(each)
-        return [*self._found.values()]
+        for row in rows:
+            batch_of_row = self.of(row.row)
+            if batch_of_row is not None:
+                row.batch = batch_of_row
+                batch_of_row.rows.append(row)
+        return [*self._delivered.values()]
 
     def _of_release(self, batch: Batch, release: str) -> DeliveredBatch:
         if batch.completion is not None:
@@ -195,24 +219,31 @@ class DeliveredBatches:
     def _at(
         self, location: str, batch: Batch | None, *, needs_completion: bool, needs_message: bool = False
     ) -> DeliveredBatch:
-        if location not in self._found:
-            releases: Mapping[str, Release] = {} if batch is None else batch.releases
-            if not needs_completion:  # one of many that came each alone
-                releases = {location: releases[location]} if location in releases else {}
-            self._found[location] = DeliveredBatch(
+        delivered = self._delivered.get(location)
+        if delivered is None:
+            releases: Mapping[str, Release] = {}
+            completion: str | None = None
+            if batch is not None and needs_completion:
+                releases, completion = batch.releases, batch.completion
+            elif batch is not None and location in batch.releases:  # one of many that came each alone
+                releases = {location: batch.releases[location]}
+            delivered = DeliveredBatch(
                 location=location,
-                completion=batch.completion if batch is not None and needs_completion else None,
+                completion=completion,
                 needs_completion=needs_completion,
                 needs_message=needs_message,
                 releases=releases,
                 folders=self._folders,
             )
+            self._delivered[location] = delivered
             self._folders.add(location)
-        return self._found[location]
+        return delivered
 
     def _folder_of(self, release: str) -> str:
         above = posixpath.dirname(release)
-        return above if above != self._watched and is_within(above, self._watched) else release
+        if above != self._watched and is_within(above, self._watched):
+            return above
+        return release
 
     def _unnamed(self, audio: str) -> DeliveredBatch | None:
         """Return the batch of a file that no message speaks of: its message may still come.

@@ -83,56 +83,75 @@ class Scan:
         """
         self.catalog_name = folder.name
         listed = [(item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved)]
-        if any(row.refused is not None and row.refused.reason is Reason.UNREADABLE_FOLDER for _, row in listed):
+        if any(_is_unreadable_folder(row) for _, row in listed):
             # Nothing is known of the files in it: what waits there goes on waiting when the folder can be read again.
             places = {place_of(row) for _, row in listed}
             self.sightings = {place: sighting for place, sighting in before.items() if place not in places}
         places_of = Counter(item_id for item_id, _ in listed)
-        verdicts = answers_of([*places_of, *(self._plain_id(row) for _, row in listed if _is_missing(row))])
+        plain_ids = [self._plain_id(row) for _, row in listed if _is_missing(row)]
+        answers = answers_of([*places_of, *plain_ids])
         rows: list[BatchRow] = []
         for item_id, row in listed:
-            sighting = sighted(before.get(place_of(row)), row, self.now)
-            answer = self._answer_to(row, sighting, verdicts.get(item_id))
+            place = place_of(row)
+            sighting = sighted(before.get(place), row, self.now)
+            answer = self._answer_to(row, sighting, answers.get(item_id))
             decision = decide(sighting, answer, row, self.now, self.context.settings)
+            # The newest answer of an item is of one of its places only: the others keep their own.
             is_shared = places_of[item_id] > 1 and answer is not None and answer.outcome in VERDICTS
             if decision is Decision.ANSWERED and is_shared:
                 sighting = replace(sighting, answer=answer)
-            self.sightings[place_of(row)] = sighting
-            known = (verdicts.get(item_id), verdicts.get(self._plain_id(row))) if _is_missing(row) else ()
-            was_accepted = any(each is not None and each.outcome == "accepted" for each in known)
-            # A message that was sent with accepted files is no more missing than they are.
-            was_accepted = was_accepted or (_is_missing(row) and row.audio in self.held)
+            self.sightings[place] = sighting
+            was_accepted = self._was_accepted(item_id, row, answers)
             rows.append(BatchRow(item_id, row, decision, answer, was_accepted=was_accepted))
-        batches = folder.batches if isinstance(folder, FolderScan) else {}
-        # What is left of a delivery that is half moved is none by itself.
-        left = {location: batch for location, batch in batches.items() if not _lies_in(location, half_moved)}
-        self._sort_batches(left, rows, before)
-        for each in rows:
-            self._take_in(each)
-        for batch in (batch for batch in self.batches if self.disposal.targets and batch.is_answered):
-            with suppress(SourceError):  # its move will say why
-                batch.files = self.disposal.files_of(batch)
+        self._sort_batches(_whole_batches(folder, half_moved), rows, before)
+        for batch_row in rows:
+            self._take_in(batch_row)
+        for batch in self.batches:
+            if batch.is_answered and self.disposal.targets:
+                with suppress(SourceError):  # its move will say why
+                    batch.files = self.disposal.files_of(batch)
         self._name_others(folder)
 
     def _plain_id(self, row: ManifestRow) -> str:
         """Return the item that a file was before its message came."""
         return item_id_of(replace(row, item_id=None), self.catalog_name)
 
+    def _was_accepted(self, item_id: str, row: ManifestRow, answers: Mapping[str, PastAnswer]) -> bool:
+        """Whether a file that is not there was brought by an earlier delivery, and accepted."""
+        if not _is_missing(row):
+            return False
+        # A message that was sent with accepted files is no more missing than they are.
+        if row.audio in self.held:
+            return True
+        for answer in (answers.get(item_id), answers.get(self._plain_id(row))):
+            if answer is not None and answer.outcome == "accepted":
+                return True
+        return False
+
     def _answer_to(self, row: ManifestRow, sighting: Sighting, newest: PastAnswer | None) -> PastAnswer | None:
         """Return the answer for the listed bytes, else one that may be for the same bytes; None if there is none."""
-        answers = [each for each in (sighting.answer, newest) if each and each.is_recent_enough(self.now)]
-        own = (each for each in answers if is_answer(each, row))
-        return next(own, answers[-1] if answers else None)
+        last: PastAnswer | None = None
+        for answer in (sighting.answer, newest):
+            if answer is None or not answer.is_recent_enough(self.now):
+                continue
+            if is_answer(answer, row):
+                return answer
+            last = answer
+        return last
 
     def _sort_batches(
         self, batches: Mapping[str, Batch], rows: Sequence[BatchRow], before: Mapping[str, Sighting]
     ) -> None:
         self.batches = DeliveredBatches(self.disposal.watched, batches, self.corrected).sorted(rows)
         for batch in self.batches:
-            since = [self.sightings[place_of(each.row)].since for each in batch.rows] or [self._seen(batch, before)]
-            batch.decide(self.now, min(since), self.context.settings)
-            for each in batch.rows:
-                each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
+            if batch.rows:
+                since = min(self.sightings[place_of(batch_row.row)].since for batch_row in batch.rows)
+            else:
+                since = self._seen(batch, before)
+            batch.decide(self.now, since, self.context.settings)
+            for batch_row in batch.rows:
+                tags = self._tags(batch_row.row, batch)
+                batch_row.row = replace(batch_row.row, batch=batch.location, tags=tags)
 
     def _seen(self, batch: DeliveredBatch, before: Mapping[str, Sighting]) -> datetime:
         """Return since when a delivery without audio lies there as it is now, and say whether it may still grow."""
@@ -141,7 +160,8 @@ class Scan:
         if sighting is None or sighting.version != batch.version:
             sighting = Sighting(version=batch.version, since=self.now)
         self.sightings[place] = sighting
-        batch.is_settled = self.now - sighting.since >= timedelta(seconds=self.context.settings.settle_seconds)
+        settle_time = timedelta(seconds=self.context.settings.settle_seconds)
+        batch.is_settled = self.now - sighting.since >= settle_time
         return sighting.since
 
     def _name_others(self, folder: Catalog) -> None:
@@ -154,87 +174,100 @@ class Scan:
                 self.waiting.append(waiting_row(batch.location, why, batch.missing))
                 self.is_settling = self.is_settling or not batch.is_settled
         if isinstance(folder, FolderScan):
-            lists = folder.checksum_lists
-            self.spoken = {
-                place: judged_by
-                for place, judged_by in self.spoken.items()
-                if not lists.isdisjoint(judged_by.split(","))
-            }
             self.withdrawn = folder.withdrawn
-            self.waiting += [waiting_row(file, STRAY) for file in folder.strays]
-            self.waiting += [waiting_row(file, ARCHIVE) for file in folder.archives]
-            self.waiting += [waiting_row(file, Cause.ORPHAN_SIDECARS) for file in folder.orphans]
-            self.waiting += [waiting_row(file, Cause.UNFINISHED) for file in folder.unfinished]
+            # A list that has gone itself speaks of nothing: another one may come to its place.
+            lists = folder.checksum_lists
+            spoken = self.spoken.items()
+            self.spoken = {place: text for place, text in spoken if not lists.isdisjoint(text.split(","))}
+            self._wait_for(folder.strays, STRAY)
+            self._wait_for(folder.archives, ARCHIVE)
+            self._wait_for(folder.orphans, Cause.ORPHAN_SIDECARS)
+            self._wait_for(folder.unfinished, Cause.UNFINISHED)
+
+    def _wait_for(self, files: Iterable[str], why: str) -> None:
+        self.waiting += [waiting_row(file, why) for file in files]
 
     def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
+        sender = row.tags.get("sender")
         release = batch.releases.get(row.release or "")
-        sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
-        supplier = supplier_of(path_within(batch.location, self.disposal.watched)) or sender
+        if not sender and release is not None:
+            sender = release.sender
+        supplier = supplier_of(path_within(batch.location, self.disposal.watched))
+        supplier = supplier or sender or batch.sender
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
-        return tags | ({SUPPLIER_TAG: supplier} if supplier else {})
+        if supplier:
+            tags[SUPPLIER_TAG] = supplier
+        return tags
 
-    def _take_in(self, each: BatchRow) -> None:
-        is_touched = may_be_same_bytes(each.answer, each.row)  # then its leg compares the bytes, before it sends any
-        may_grow = not is_touched and self._may_grow(each)
-        if each.decision is Decision.TAKE and may_grow and not self._is_complete(each.row):
-            each.decision = Decision.INCOMPLETE
-        if each.decision is Decision.TAKE and each.item_id in self._taken:
-            each.decision = Decision.INCOMPLETE_BATCH
-        self.decisions[each.decision] += 1
-        match each.decision:
+    def _take_in(self, row: BatchRow) -> None:
+        is_touched = may_be_same_bytes(row.answer, row.row)  # then its leg compares the bytes, before it sends any
+        may_grow = not is_touched and self._may_grow(row)
+        if row.decision is Decision.TAKE and may_grow and not self._is_complete(row.row):
+            row.decision = Decision.INCOMPLETE
+        # Of several places of one item, the others wait until the first one has its answer.
+        if row.decision is Decision.TAKE and row.item_id in self._taken:
+            row.decision = Decision.INCOMPLETE_BATCH
+        self.decisions[row.decision] += 1
+        match row.decision:
             case Decision.INCOMPLETE_BATCH | Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
-                missing = None if each.batch is None else each.batch.missing
-                why = ABSENT if _is_missing(each.row) else each.decision
-                detail = None if why == ABSENT else missing
-                self.waiting.append(waiting_row(each.row.audio, why, detail))
+                self.waiting.append(_waiting_for(row))
             case Decision.ANSWERED:
-                self._keep_answered(each)
+                self._keep_answered(row)
             case Decision.TAKE:
-                self._taken.add(each.item_id)
-                self.ready.append(replace(each.row, is_touched=is_touched))
+                self._taken.add(row.item_id)
+                self.ready.append(replace(row.row, is_touched=is_touched))
 
-    def _keep_answered(self, each: BatchRow) -> None:
+    def _keep_answered(self, row: BatchRow) -> None:
         """Forget an answered file, unless its answer is known only here, or it is judged anew by another message."""
-        place = place_of(each.row)
-        may_be_judged_anew = self.disposal.targets and each.row.judged_by
+        place = place_of(row.row)
+        may_be_judged_anew = self.disposal.targets and row.row.judged_by
         # A delivery must not wait once more for what an earlier one brought, when its other files have their answers.
-        if self.sightings[place].answer is None and not may_be_judged_anew and not each.was_accepted:
+        if self.sightings[place].answer is None and not may_be_judged_anew and not row.was_accepted:
             del self.sightings[place]
-        if each.answer is not None and self.disposal.targets and each.batch is None:
-            self.answered.append((self.item_of(each), each.answer))
+        if row.answer is not None and self.disposal.targets and row.batch is None:
+            self.answered.append((self.item_of(row), row.answer))
 
-    def item_of(self, each: BatchRow) -> WorkItem:
-        return work_item_of(each.row, self.catalog_name, self.context.sidecar_field)
+    def item_of(self, row: BatchRow) -> WorkItem:
+        return work_item_of(row.row, self.catalog_name, self.context.sidecar_field)
 
-    def _may_grow(self, each: BatchRow) -> bool:
+    def _may_grow(self, row: BatchRow) -> bool:
         """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
-        is_said_whole = each.batch is not None and each.batch.needs_completion
-        age = self.now - self.sightings[place_of(each.row)].since
-        return not is_said_whole and age < timedelta(seconds=self.context.settings.pair_seconds)
+        if row.batch is not None and row.batch.needs_completion:
+            return False
+        age = self.now - self.sightings[place_of(row.row)].since
+        return age < timedelta(seconds=self.context.settings.pair_seconds)
 
     def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
         for row in rows:
-            audio = row.audio or ""
-            is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
-            if (is_away and row.batch is None) or _lies_in(audio, half_moved):
-                continue  # it was moved, or is still on its way
-            if row.batch is None and row.judged_by and self.spoken.get(place_of(row)) == row.judged_by:
-                row = replace(row, declared=None, judged_by="")  # noqa: PLW2901 - the list is of the file before
-            if row.batch is None and row.refused is not None and row.refused.reason in _AWAITED:
-                self.waiting.append(waiting_row(row.audio, _AWAITED[row.refused.reason], row.refused.detail))
+            if _lies_in(row.audio or "", half_moved):
                 continue
-            yield row
+            # The rest is about files that are on their own: of a delivery, each row counts.
+            if row.batch is not None:
+                yield row
+                continue
+            reason = None if row.refused is None else row.refused.reason
+            if reason is Reason.MISSING_AUDIO:
+                continue  # it was moved, or is still on its way
+            if row.refused is not None and row.refused.reason in _AWAITED:
+                why = _AWAITED[row.refused.reason]
+                self.waiting.append(waiting_row(row.audio, why, row.refused.detail))
+            elif row.judged_by and self.spoken.get(place_of(row)) == row.judged_by:
+                yield replace(row, declared=None, judged_by="")  # the list is of the file before
+            else:
+                yield row
 
     def _is_complete(self, row: ManifestRow) -> bool:
         """Whether nothing of a file is to be expected. What cannot be read now may be half of a pair, so it waits."""
         if row.refused is not None:  # such as a link that leads out, which is never opened
             return row.refused.reason is not Reason.SOURCE_UNAVAILABLE
-        facts = (row.audio_facts, row.sidecar_facts)
-        if any(isinstance(each, FileFacts) and each.size_bytes == 0 for each in facts):
-            return False
+        for facts in (row.audio_facts, row.sidecar_facts):
+            if isinstance(facts, FileFacts) and facts.size_bytes == 0:
+                return False
         try:
             with open_audio(row.audio or "") as audio:
-                return not audio.is_cut_short() and (row.sidecar is not None or not audio.needs_sidecar())
+                if audio.is_cut_short():
+                    return False
+                return row.sidecar is not None or not audio.needs_sidecar()
         except SourceError:
             return False  # once it has waited for so long, its row will say why
 
@@ -245,7 +278,27 @@ def _lies_in(location: str, folders: Collection[str]) -> bool:
 
 def _is_missing(row: ManifestRow) -> bool:
     """Whether a message names a file that is not there."""
-    return row.batch is not None and row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
+    if row.batch is None or row.refused is None:
+        return False
+    return row.refused.reason is Reason.MISSING_AUDIO
+
+
+def _is_unreadable_folder(row: ManifestRow) -> bool:
+    return row.refused is not None and row.refused.reason is Reason.UNREADABLE_FOLDER
+
+
+def _whole_batches(folder: Catalog, half_moved: Collection[str]) -> dict[str, Batch]:
+    """Return the deliveries that lie there; what is left of one that is half moved is none by itself."""
+    if not isinstance(folder, FolderScan):
+        return {}
+    return {location: batch for location, batch in folder.batches.items() if not _lies_in(location, half_moved)}
+
+
+def _waiting_for(row: BatchRow) -> Row:
+    if _is_missing(row.row):
+        return waiting_row(row.row.audio, ABSENT)
+    detail = None if row.batch is None else row.batch.missing
+    return waiting_row(row.row.audio, row.decision, detail)
 
 
 def waiting_row(file: str | None, why: str, detail: str | None = None) -> Row:
@@ -262,9 +315,11 @@ class ReadyFiles(PartOfCatalog):
 
     def rows(self) -> Iterator[ManifestRow]:
         for number, row in enumerate(self._rows):
-            supplier = supplier_of(row.named_audio) if row.batch is None else None
-            tags = {} if supplier is None else {SUPPLIER_TAG: supplier}
-            yield replace(row, number=number, tags={**row.tags, **tags})
+            tags = dict(row.tags)
+            supplier = supplier_of(row.named_audio)
+            if supplier is not None and row.batch is None:
+                tags[SUPPLIER_TAG] = supplier
+            yield replace(row, number=number, tags=tags)
 
     def tag_names(self) -> list[str]:
         return [*dict.fromkeys((*super().tag_names(), SUPPLIER_TAG, IN_BATCH))]
@@ -273,5 +328,6 @@ class ReadyFiles(PartOfCatalog):
         digest = hashlib.sha256()
         for row in self._rows:
             facts = (row.named_audio, row.named_sidecar, version_of(row))
-            digest.update(b"\0".join(map(raw_bytes, facts)) + b"\0\0")
+            content = b"\0".join(map(raw_bytes, facts))
+            digest.update(content + b"\0\0")
         return digest.hexdigest()

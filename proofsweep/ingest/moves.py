@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -50,21 +50,27 @@ class Move:
     @property
     def is_held(self) -> bool:
         """Whether it takes accepted files into quarantine."""
-        has_accepted = any(answer.outcome == "accepted" for _, answer in self.items)
-        return self.folder is not None and self.disposition is Disposition.QUARANTINED and has_accepted
+        if self.folder is None or self.disposition is not Disposition.QUARANTINED:
+            return False
+        return any(answer.outcome == "accepted" for _, answer in self.items)
 
     def is_of(self, releases: Collection[tuple[str, str]]) -> bool:
         """Whether one of its files is of one of some releases, by their senders and IDs."""
         for item, _ in self.items:
             tags = tags_of(item.tags_json)
-            if any((tags.get("sender"), tags.get(name)) in releases for name in ("release", "icpn", "grid")):
-                return True
+            for name in ("release", "icpn", "grid"):
+                if (tags.get("sender"), tags.get(name)) in releases:
+                    return True
         return False
 
     def is_whole(self, newest: Mapping[str, PastAnswer]) -> bool:
         """Whether the newest answer of each of its items is `accepted`."""
-        asked = [item.item_id for item, answer in self.items if answer.reason not in HINDERS_NOTHING]
-        return all(item_id in newest and newest[item_id].outcome == "accepted" for item_id in asked)
+        for item, answer in self.items:
+            if answer.reason in HINDERS_NOTHING:
+                continue
+            if item.item_id not in newest or newest[item.item_id].outcome != "accepted":
+                return False
+        return True
 
     @property
     def target_folder(self) -> str:
@@ -81,8 +87,10 @@ class Move:
     def without(self, places: Collection[str]) -> Self | None:
         """Return the same without files that were delivered at some places; None if none is left."""
         files = tuple(file for file in self.files if file.source not in places)
-        items = tuple(each for each in self.items if each[0].audio not in places)
-        return replace(self, files=files, items=items) if files else None
+        if not files:
+            return None
+        items = tuple((item, answer) for item, answer in self.items if item.audio not in places)
+        return replace(self, files=files, items=items)
 
     @property
     def results(self) -> int:
@@ -136,17 +144,19 @@ class Disposal:
         disposition = _OF_VERDICT.get(answer.outcome, Disposition.LEFT)
         if disposition not in self.targets or item.is_delivered:
             return _stays()
-        digests = {item.sidecar: answer.sidecar_sha256, item.audio: answer.audio_sha256}
-        files = {file: digest or "" for file, digest in digests.items() if file is not None}
+        digests: dict[str, str] = {}
+        if item.sidecar is not None:
+            digests[item.sidecar] = answer.sidecar_sha256 or ""
+        digests[item.audio] = answer.audio_sha256 or ""
         if not item.audio.startswith(f"{self.watched.rstrip('/')}/"):
             return _stays("It lies outside the watched folder.")
-        if not all(files.values()):
+        if not all(digests.values()):
             return _stays("The digest of what was verified is not known.")
-        if any(map(self.moves.is_link, files)):
+        if any(map(self.moves.is_link, digests)):
             return _stays("It is a link, and links are not moved.")
         try:
-            of_lists = {file: digest for file in lists if (digest := self.moves.digest(file)) is not None}
-            names = self._free_names(item.audio, of_lists | files, disposition, _beside)
+            with_lists = self._digests_there(lists) | digests
+            names = self._free_names(item.audio, with_lists, disposition, _beside)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
         return Move(files=names, items=((item, answer),), disposition=disposition)
@@ -158,19 +168,25 @@ class Disposal:
 
         All go where the worst one goes. Files of tests and of withdrawn releases stay. Nothing is changed.
         """
-        is_accepted = all(answer.outcome == "accepted" or answer.reason in HINDERS_NOTHING for _, answer in answered)
-        disposition = Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
+        disposition = Disposition.ACCEPTED
+        for _, answer in answered:
+            if answer.outcome != "accepted" and answer.reason not in HINDERS_NOTHING:
+                disposition = Disposition.QUARANTINED
         if disposition not in self.targets or batch.is_apart:
             return _stays()
+
+        def order(file: str) -> tuple[bool, bool, str]:
+            return file == batch.completion, file.lower().endswith(".xml"), file
+
         try:
             files = self.files_of(batch)
             if any(map(self.moves.is_link, files)):
                 return _stays("It holds a link, and links are not moved.")
             if not files or set(files) - set(batch.files):  # one that came meanwhile is looked at by the next pass
                 return _stays()
-            order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
-            digests = self._digests(batch, order)
-            names = self._free_names(batch.location, digests, disposition, partial(_in_folder, batch.location))
+            digests = self._digests(batch, sorted(files, key=order))
+            name_at = partial(_in_folder, batch.location)
+            names = self._free_names(batch.location, digests, disposition, name_at)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
         return Move(files=names, items=tuple(answered), disposition=disposition, folder=batch.location)
@@ -181,28 +197,27 @@ class Disposal:
         Those of its files go whose answer is still the newest one, if the bytes that were moved lie there. What a later
         delivery has replaced stays. Nothing is changed.
         """
-        folder, items = held.folder or "", [each for each in held.items if _is_own(*each, newest)]
-        stays = {item.audio for item, _ in held.items} - {item.audio for item, _ in items}
-        stays |= {item.sidecar or "" for item, _ in held.items} - {item.sidecar for item, _ in items}
-        wanted = [file for file in held.files if file.source not in stays]
+        folder = held.folder or ""
+        own = [(item, answer) for item, answer in held.items if _is_own(item, answer, newest)]
+        wanted = _files_of_items(held, own)
         try:
             self._refuse_away(replace(held, disposition=Disposition.ACCEPTED, delivered_in=folder))
             if any(some_at_once([file.source for file in wanted], self.moves.digest, AT_ONCE)):
                 return _stays()  # another delivery lies there, which moves first
+            # Somebody may have taken files out of quarantine, or put others there: only what was moved goes on.
             digests = some_at_once([file.target for file in wanted], self.moves.digest, AT_ONCE)
-            there = [file for file, digest in zip(wanted, digests, strict=True) if digest == file.sha256]
-            places = {file.source for file in there}
-            items = [each for each in items if each[0].audio in places]
-            if not items or any(self.moves.is_link(file.target) for file in there):
+            present = [file for file, digest in zip(wanted, digests, strict=True) if digest == file.sha256]
+            sha256_of = {file.source: file.sha256 for file in present}
+            items = [(item, answer) for item, answer in own if item.audio in sha256_of]
+            if not items or any(self.moves.is_link(file.target) for file in present):
                 return None
-            known = {file.source: file.sha256 for file in there}
-            names = self._free_names(folder, known, Disposition.ACCEPTED, partial(_in_folder, folder))
+            names = self._free_names(folder, sha256_of, Disposition.ACCEPTED, partial(_in_folder, folder))
         except SourceError as error:
             lies = f" It lies in {one_line(held.target_folder)}."
             return _stays(error.message + lies + self._bound_for(Disposition.ACCEPTED))
-        moves = [replace(name, source=file.target) for name, file in zip(names, there, strict=True)]
+        files = [replace(name, source=file.target) for name, file in zip(names, present, strict=True)]
         return Move(
-            files=tuple(moves),
+            files=tuple(files),
             items=tuple(items),
             disposition=Disposition.ACCEPTED,
             folder=held.target_folder,
@@ -221,8 +236,11 @@ class Disposal:
         Audio that a message names is among them, also if listings leave it out.
         """
         files = [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
-        there = (row.row.audio for row in batch.moved_rows if isinstance(row.row.audio_facts, FileFacts))
-        return list(dict.fromkeys([*files, *(audio for audio in there if audio is not None)]))
+        for batch_row in batch.moved_rows:
+            row = batch_row.row
+            if row.audio is not None and isinstance(row.audio_facts, FileFacts):
+                files.append(row.audio)
+        return list(dict.fromkeys(files))
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.
@@ -233,22 +251,8 @@ class Disposal:
             copied = list(some_at_once(move.files[:-1], partial(self._copied, move), AT_ONCE))
             copied.append(self._copied(move, move.files[-1]))
         except (NameTaken, SourceError) as error:
-            is_gone = isinstance(error, SourceError) and error.reason in _GONE
-            is_of_source = is_gone and not self._is_away(self.watched)
-            disposition = Disposition.GONE if is_of_source and move.folder is None else Disposition.LEFT
-            goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
-            is_half = not self._undo(move)
-            if is_half and goes_elsewhere and self._holds_last(move):
-                return [_stays()] * max(
-                    1, len(move.items)
-                )  # nothing was removed, so it is chosen anew, by the new setting
-            begun = f" Its move to {one_line(posixpath.dirname(move.name))} was begun."
-            to = begun if goes_elsewhere else self._bound_for(move.disposition)
-            if move.delivered_in is not None:
-                to = f" It lies in {one_line(move.folder or '')}.{to}"
-            result = DisposalResult(disposition, detail=error.message + ("" if is_of_source else to), is_half=is_half)
-            return [result] * move.results
-        if not any(each.is_there for each in copied):
+            return [self._failed(move, error)] * move.results
+        if not any(file.is_there for file in copied):
             return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * move.results
         try:
             self._remove(move, copied[-1])
@@ -258,18 +262,30 @@ class Disposal:
             if move.delivered_in is None or error.reason != Reason.SOURCE_FORBIDDEN:
                 detail = f"It was copied, but not removed. {error.message}"
                 return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * move.results
-        if move.folder not in {None, self.watched}:
-            self.moves.remove_empty(move.folder or "")
-        targets = {move.delivered(file): file.target for file in move.files}
-        if not move.items:
-            return [DisposalResult(move.disposition, posixpath.dirname(move.name))]
-        moved: list[DisposalResult] = []
-        for item, answer in move.items:
-            is_held_back = move.disposition is Disposition.QUARANTINED and answer.outcome == "accepted"
-            sidecar = targets.get(item.sidecar or "")
-            words = _WITH_THE_REST if is_held_back else None
-            moved.append(DisposalResult(move.disposition, targets.get(item.audio), sidecar, words))
-        return moved
+        if move.folder is not None and move.folder != self.watched:
+            self.moves.remove_empty(move.folder)
+        return _results_of(move)
+
+    def _failed(self, move: Move, error: NameTaken | SourceError) -> DisposalResult:
+        """Return what became of a move of which a file could not be copied; its copies are deleted if they can be."""
+        is_gone = isinstance(error, SourceError) and error.reason in _GONE
+        # Below a mount point that is away, each file looks as if its sender had taken it back.
+        is_of_source = is_gone and not self._is_away(self.watched)
+        goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
+        is_half = not self._undo(move)
+        if is_half and goes_elsewhere and self._holds_last(move):
+            return _stays()  # nothing was removed, so it is chosen anew, by the new setting
+        if is_of_source:
+            disposition = Disposition.GONE if move.folder is None else Disposition.LEFT
+            return DisposalResult(disposition, detail=error.message, is_half=is_half)
+        detail = error.message
+        if move.delivered_in is not None:
+            detail += f" It lies in {one_line(move.folder or '')}."
+        if goes_elsewhere:
+            detail += f" Its move to {one_line(posixpath.dirname(move.name))} was begun."
+        else:
+            detail += self._bound_for(move.disposition)
+        return DisposalResult(Disposition.LEFT, detail=detail, is_half=is_half)
 
     def _free_names(
         self,
@@ -283,36 +299,51 @@ class Disposal:
         The second place lies in a folder named by the content: names that exist are never overwritten, and what
         belongs together by its names keeps these. SourceError if other files have names in both.
         """
-        above, name = posixpath.split(location[len(self.watched.rstrip("/")) :].strip("/"))
-        by_content = hashlib.sha256("|".join(files.values()).encode()).hexdigest()[:12]
+        below_watched = location[len(self.watched.rstrip("/")) :].strip("/")
+        above, name = posixpath.split(below_watched)
+        target = self.targets[disposition].rstrip("/")
+        content = "|".join(files.values()).encode()
+        by_content = hashlib.sha256(content).hexdigest()[:12]
         for more in ("", by_content):
-            place = posixpath.join(self.targets[disposition].rstrip("/"), above, more, name).rstrip("/")
-            moves = [(file, name_at(place, file), digest) for file, digest in files.items()]
-            chosen = list(some_at_once(moves, lambda each: self._free_name(*each), AT_ONCE))
-            if None not in chosen:
-                return tuple(filter(None, chosen))
+            place = posixpath.join(target, above, more, name).rstrip("/")
+            wanted = [(file, name_at(place, file), digest) for file, digest in files.items()]
+            moves = list(some_at_once(wanted, self._free_name, AT_ONCE))
+            if None not in moves:
+                return tuple(filter(None, moves))
         raise SourceError("Other files have its names at the target.", reason=Reason.UNREADABLE_FILE)
 
-    def _free_name(self, source: str, target: str, sha256: str) -> FileMove | None:
+    def _free_name(self, wanted: tuple[str, str, str]) -> FileMove | None:
         """Return how a file goes to a name; None if another file has it."""
+        source, target, sha256 = wanted
         held = self.moves.held(target)
-        is_free = held in {None, sha256}
-        return FileMove(source=source, target=target, sha256=sha256, owns=held is None) if is_free else None
+        if held not in {None, sha256}:
+            return None
+        return FileMove(source=source, target=target, sha256=sha256, owns=held is None)
+
+    def _digests_there(self, files: Iterable[str]) -> dict[str, str]:
+        digests: dict[str, str] = {}
+        for file in files:
+            digest = self.moves.digest(file)
+            if digest is not None:
+                digests[file] = digest
+        return digests
 
     def _digests(self, batch: DeliveredBatch, files: list[str]) -> Mapping[str, str]:
-        known: dict[str | None, str | None] = {}
-        for each in batch.rows:
-            if each.answer is not None:
-                known[each.row.sidecar] = each.answer.sidecar_sha256
-                known[each.row.audio] = each.answer.audio_sha256
+        # What was verified moves, and nothing that was put in its place since.
+        verified: dict[str | None, str | None] = {}
+        for row in batch.rows:
+            if row.answer is not None:
+                verified[row.row.sidecar] = row.answer.sidecar_sha256
+                verified[row.row.audio] = row.answer.audio_sha256
 
-        def digest(file: str) -> str:
-            found = known.get(file) or self.moves.digest(file)
-            if found is None:
+        def digest_of(file: str) -> str:
+            digest = verified.get(file) or self.moves.digest(file)
+            if digest is None:
                 raise SourceError("A file of it is no longer there.", reason="missing_audio")
-            return found
+            return digest
 
-        return dict(zip(files, some_at_once(files, digest, AT_ONCE), strict=True))
+        digests = some_at_once(files, digest_of, AT_ONCE)
+        return dict(zip(files, digests, strict=True))
 
     def _bound_for(self, disposition: Disposition) -> str:
         """Say after a message where files should go, and which setting says so."""
@@ -376,7 +407,9 @@ class Disposal:
             self.moves.clear(last.target)
             if self.moves.held(last.target) == last.sha256 and (move.folder is None or last.owns):
                 return move.folder is None  # a batch is half moved, and the next pass goes on
-            for file in filter(lambda each: each.owns, move.files[:-1]):
+            for file in move.files[:-1]:
+                if not file.owns:
+                    continue
                 if move.folder is None or self.moves.digest(file.source) == file.sha256:
                     self.moves.discard(file.target, file.sha256)
         except SourceError:
@@ -390,10 +423,33 @@ def _stays(detail: str | None = None) -> DisposalResult:
 
 def _is_own(item: WorkItem, answer: PastAnswer, newest: Mapping[str, PastAnswer]) -> bool:
     """Whether a file of a delivery goes to `accepted` with it: no later delivery has brought another one."""
-    found = newest.get(item.item_id)
+    last = newest.get(item.item_id)
     if answer.outcome != "accepted":
-        return found is None and answer.reason in HINDERS_NOTHING
-    return found is not None and (found.run_id, found.leg) == (answer.run_id, answer.leg)
+        return last is None and answer.reason in HINDERS_NOTHING
+    return last is not None and (last.run_id, last.leg) == (answer.run_id, answer.leg)
+
+
+def _files_of_items(held: Move, items: Sequence[tuple[WorkItem, PastAnswer]]) -> list[FileMove]:
+    """Return the files of some of a delivery's items, and those that are no item's, such as its messages."""
+    sidecars = {item.sidecar for item, _ in items}
+    audio = {item.audio for item, _ in items}
+    others: set[str | None] = set()
+    for item, _ in held.items:
+        others.update({item.audio} - audio, {item.sidecar} - sidecars)
+    return [file for file in held.files if file.source not in others]
+
+
+def _results_of(move: Move) -> list[DisposalResult]:
+    if not move.items:
+        return [DisposalResult(move.disposition, posixpath.dirname(move.name))]
+    targets = {move.delivered(file): file.target for file in move.files}
+    results: list[DisposalResult] = []
+    for item, answer in move.items:
+        is_held_back = move.disposition is Disposition.QUARANTINED and answer.outcome == "accepted"
+        detail = _WITH_THE_REST if is_held_back else None
+        sidecar = targets.get(item.sidecar or "")
+        results.append(DisposalResult(move.disposition, targets.get(item.audio), sidecar, detail))
+    return results
 
 
 def _in_folder(folder: str, place: str, file: str) -> str:

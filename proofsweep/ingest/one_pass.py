@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, RunMustStop, SourceError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason, about
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown, printable
+from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.folder import ABSENT, ARCHIVE, SET_ASIDE, STRAY, WITHOUT_AUDIO, ReadyFiles, Scan
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, Disposition, PastAnswer, answer_of
@@ -73,43 +75,64 @@ class PassReport:
     is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
     def line(self, folder: str) -> str:
+        lines = [f"{printable(folder)}: {', '.join(self._counts())}", *self.unmoved_lines()]
+        if self.ignored:
+            lines.append(f"ignored: {ignored_words(self.ignored)}")
+        return "; ".join(lines)
+
+    def _counts(self) -> Iterator[str]:
         moved = Counter(str(row["disposition"]) for row in self.rows if row["audio_moved_to"])
         gone = sum(row["disposition"] == Disposition.GONE for row in self.rows)
-        parts = [f"{count:,} {outcome}" for outcome, count in sorted(self.outcomes.items())]
-        parts += [f"{count:,} moved ({disposition})" for disposition, count in sorted(moved.items())]
-        parts = parts or ["nothing new"]
-        parts += [f"{len(self.without_audio):,} deliveries without audio moved"] if self.without_audio else []
-        parts += [f"{gone:,} gone meanwhile"] if gone else []
-        parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := self.decisions[decision])]
-        ignored = [f"ignored: {ignored_words(self.ignored)}"] if self.ignored else []
-        return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *self.unmoved_lines(), *ignored])
+        for outcome, count in sorted(self.outcomes.items()):
+            yield f"{count:,} {outcome}"
+        for disposition, count in sorted(moved.items()):
+            yield f"{count:,} moved ({disposition})"
+        if not self.outcomes and not moved:
+            yield "nothing new"
+        if self.without_audio:
+            yield f"{len(self.without_audio):,} deliveries without audio moved"
+        if gone:
+            yield f"{gone:,} gone meanwhile"
+        for decision, words in _WAITING.items():
+            if self.decisions[decision]:
+                yield f"{self.decisions[decision]:,} {words}"
 
     def unmoved_lines(self) -> list[str]:
-        reasons = Counter(str(row["detail"]) for row in self.not_moved.values())
-        return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
+        details = Counter(str(row["detail"]) for row in self.not_moved.values())
+        return [f"{count:,} not moved: {printable(detail)}" for detail, count in details.most_common()]
 
     def waiting_lines(self) -> list[str]:
-        return [f"{each['file']}: {_why_it_waits(each)}" for each in self.waiting]
+        return [f"{row['file']}: {_why_it_waits(row)}" for row in self.waiting]
 
     def messages(self, said: Collection[str] = ()) -> list[str]:
         """Return why moves were not made, what to do about files that were not accepted, and what waits.
 
         Of what waits, lines that the pass before has `said` are left out.
         """
-        messages = [f"{printable(str(row['audio']))}: not moved. {row['detail']}" for row in self.not_moved.values()]
-        for row in self.rows:
-            audio, reason = printable(str(row["audio_moved_to"] or row["audio"])), str(row["reason"])
-            if row["outcome"] != "accepted" and reason not in HINDERS_NOTHING:
-                messages.append(f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}")
-            elif row["disposition"] == Disposition.QUARANTINED:
-                messages.append(f"{audio}: {row['detail']}")
-        messages += [f"{each['folder']}: moved to {each['moved_to']}; it has no audio" for each in self.without_audio]
+        messages = list(self._messages_of_files())
         messages += [line for line in self.waiting_lines() if line not in said]
         more = len(messages) - _NAMED_FILES
-        return [*messages[:_NAMED_FILES], *([f"… and {more:,} more; --json names all"] if more > 0 else [])]
+        if more > 0:
+            messages[_NAMED_FILES:] = [f"… and {more:,} more; --json names all"]
+        return messages
+
+    def _messages_of_files(self) -> Iterator[str]:
+        for row in self.not_moved.values():
+            yield f"{printable(str(row['audio']))}: not moved. {row['detail']}"
+        for row in self.rows:
+            audio = printable(str(row["audio_moved_to"] or row["audio"]))
+            reason = str(row["reason"])
+            if row["outcome"] != "accepted" and reason not in HINDERS_NOTHING:
+                yield f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}"
+            elif row["disposition"] == Disposition.QUARANTINED:
+                yield f"{audio}: {row['detail']}"
+        for delivery in self.without_audio:
+            yield f"{delivery['folder']}: moved to {delivery['moved_to']}; it has no audio"
 
     def markdown(self, folder: str) -> str:
-        return "\n".join([self.line(markdown(folder)), "", *(f"- {markdown(each)}" for each in self.messages())])
+        lines = [self.line(markdown(folder)), ""]
+        lines += [f"- {markdown(message)}" for message in self.messages()]
+        return "\n".join(lines)
 
     def document(self, folder: str) -> dict[str, object]:
         return {
@@ -128,7 +151,8 @@ def _why_it_waits(waiting: Row) -> str:
     named = _NAMED.get(str(waiting["why"]))
     if named is not None:
         return str(waiting["detail"] or named)
-    words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
+    decision = Decision(str(waiting["why"]))
+    words = _WAITING[decision].replace("their", "its")
     return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
 
 
@@ -145,18 +169,15 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     """
     path = _absolute(location)
     store = context.results.store.below(layout.INGEST_FOLDER)
-    lease = Lease(store, layout.watch_id(context.environment, path), _BUSY, context.clock)
+    watch_id = layout.watch_id(context.environment, path)
+    lease = Lease(store, watch_id, _BUSY, context.clock)
+    # A folder that was never watched is misspelt. One that was watched before may be on a share that is away.
     error = _listing_error(path)
     if error is not None and error.errno in _NO_FOLDER and not lease.last():
         raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
     _refuse_unlisted(path, error)
-    accepted = _target(context.settings.accepted, path, "ingest.accepted")
-    quarantine = _target(context.settings.quarantine, path, "ingest.quarantine")
-    if accepted is not None and accepted == quarantine:
-        raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
-    targets = {Disposition.ACCEPTED: accepted, Disposition.QUARANTINED: quarantine}
-    wanted = {disposition: target for disposition, target in targets.items() if target is not None}
-    disposal = Disposal(moves=Moves(Files()), watched=path, targets=wanted)
+    targets = _targets(context.settings, path)
+    disposal = Disposal(moves=Moves(Files()), watched=path, targets=targets)
     _refuse_unmounted(disposal, lease)
     facts: Row = {"environment": context.environment, "folder": path, "mounts": _mounts_of(disposal)}
     with sole_process(lease, facts) as term:
@@ -194,7 +215,9 @@ class WatchedFolder:
         except (CatalogError, SourceError) as error:
             if isinstance(error, CatalogError) and error.catalog is None:  # it may be read, and is no folder to watch
                 raise
-            words = error.message if isinstance(error, CatalogError) else f"{one_line(self.path)}: {error.message}"
+            words = error.message
+            if isinstance(error, SourceError):
+                words = f"{one_line(self.path)}: {words}"
             raise _away(self.path, words.rstrip(".")) from error
 
     def one_pass(self) -> "IngestPass":
@@ -212,7 +235,8 @@ class IngestPass:
     def __init__(self, folder: WatchedFolder) -> None:
         self.folder, self.context = folder, folder.context
         self.disposal = folder.disposal.from_now_on()
-        self.state, self.report = FolderState.load(folder.lease.store, folder.lease.name), PassReport()
+        self.state = FolderState.load(folder.lease.store, folder.lease.name)
+        self.report = PassReport()
         self.records = Records(
             self.context, self.state, self.disposal, self.report.not_moved, self.report.without_audio
         )
@@ -237,42 +261,61 @@ class IngestPass:
         last, and holds nothing up but its own files.
         """
         self.folder.refuse_if_lost()
-        disposal = self.disposal
-        if disposal.targets:
-            for folder, why in disposal.moves.put_back(disposal.watched).items():  # (1)
-                self.report.not_moved[folder] = {"audio": utf8_text(folder), "detail": why}
-        self.report.rows += self.records.of_killed_pass()
+        self._heal()  # (1)
         in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}
-        for run_id in [run_id for run_id in self.state.runs if run_id not in in_doubt]:
+        open_runs = [run_id for run_id in self.state.runs if run_id not in in_doubt]
+        for run_id in open_runs:
             yield from self._finished(run_id)  # (2)
-            if self.context.is_stopped() or not (self.report.is_whole or self._is_in_doubt(run_id)):
+            may_go_on = self.report.is_whole or self._is_in_doubt(run_id)
+            if self.context.is_stopped() or not may_go_on:
                 self.report.is_whole = False  # the folder was not looked at
                 return
         scan = self._settled_scan()  # (3)
         self.report.rows += self.records.of_answered(scan.answered)  # (4)
         self._close_batches(scan)
-        if ready := self._without_open_ones(scan.ready):
-            with suppress(EmptyCatalog):  # everything was taken back meanwhile
-                yield from self._finished(self._planned(ready))  # (5)
-            if any(row.batch is not None for row in ready) and self.report.is_whole:
-                self._close_batches(self._scanned())  # (6)
+        ready = self._without_open_ones(scan.ready)
+        if ready:
+            yield from self._verified(ready)  # (5), (6)
         for run_id in sorted(in_doubt):
             if not self.context.is_stopped():
                 yield from self._finished(run_id)
+
+    def _heal(self) -> None:
+        disposal = self.disposal
+        if disposal.targets:
+            for folder, why in disposal.moves.put_back(disposal.watched).items():
+                self.report.not_moved[folder] = {"audio": utf8_text(folder), "detail": why}
+        self.report.rows += self.records.of_killed_pass()
+
+    def _verified(self, ready: list[ManifestRow]) -> Iterator[str]:
+        with suppress(EmptyCatalog):  # everything was taken back meanwhile
+            run_id = self._planned(ready)
+            yield from self._finished(run_id)
+        # A delivery moves as a whole, so only another scan says whether this run has answered all of it.
+        if self.report.is_whole and any(row.batch is not None for row in ready):
+            self._close_batches(self._scanned())
 
     def _is_in_doubt(self, run_id: str) -> bool:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        last = {plan.partition_of_leg(leg.leg): leg for leg in self._ended_legs(plan)}
-        in_doubt = {row for leg in last.values() for row in leg.in_doubt}
-        return bool(in_doubt) and all(
-            item.manifest_row in in_doubt for item in CompletedRows.load(self.context.results, plan).items()
-        )
+        last_legs = {plan.partition_of_leg(leg.leg): leg for leg in self._ended_legs(plan)}
+        in_doubt: set[int] = set()
+        for leg in last_legs.values():
+            in_doubt.update(leg.in_doubt)
+        if not in_doubt:
+            return False
+        remaining = CompletedRows.load(self.context.results, plan).items()
+        return all(item.manifest_row in in_doubt for item in remaining)
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
-        plans = (plan for run_id in self.state.runs if (plan := self._plan_or_none(run_id)) is not None)
-        taken = {item.audio for plan in plans for item in CompletedRows.load(self.context.results, plan).items()}
+        """Leave out files of open runs: each would be in two runs."""
+        taken: set[str] = set()
+        for run_id in self.state.runs:
+            plan = self._plan_or_none(run_id)
+            if plan is not None:
+                remaining = CompletedRows.load(self.context.results, plan).items()
+                taken.update(item.audio for item in remaining)
         return [row for row in ready if row.audio not in taken]
 
     def _finished(self, run_id: str) -> Iterator[str]:
@@ -287,16 +330,19 @@ class IngestPass:
             yield run_id
             self.folder.refuse_if_lost()
         for leg in self._ended_legs(plan):
-            rows, is_new = self.records.of_leg(plan, leg.leg, self.state.sightings)
-            self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
-            if is_new:
-                self.report.rows += rows
-                self.report.outcomes.update(str(row["outcome"]) for row in rows)
+            self._dispose_of(plan, leg)
         self.folder.refuse_if_lost()
         self.state.save()
         self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining
         if self.report.is_whole:
             self.state.close_run(run_id)
+
+    def _dispose_of(self, plan: Plan, leg: LegRecord) -> None:
+        rows, is_new = self.records.of_leg(plan, leg.leg, self.state.sightings)
+        self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
+        if is_new:
+            self.report.rows += rows
+            self.report.outcomes.update(str(row["outcome"]) for row in rows)
 
     def _ended_legs(self, plan: Plan) -> Sequence[LegRecord]:
         record = self.context.results.log.runs().of(plan)
@@ -304,7 +350,8 @@ class IngestPass:
 
     def _plan_or_none(self, run_id: str) -> Plan | None:
         results = self.context.results
-        return None if results.store.read(layout.plan_name(run_id)) is None else results.plan(run_id)
+        content = results.store.read(layout.plan_name(run_id))
+        return None if content is None else results.plan(run_id)
 
     def _settled_scan(self) -> Scan:
         """Scan once, and once more after a while if that settles files that were seen for the first time."""
@@ -327,7 +374,9 @@ class IngestPass:
                 self.report.waiting = scan.waiting
         self.state.sightings, self.state.spoken = scan.sightings, scan.spoken
         self.folder.refuse_if_lost()
-        self.state.hold([move for move in self.state.held if not move.is_of(scan.withdrawn)])
+        # A withdrawn release stays in quarantine, whatever its supplier sends again.
+        held = [move for move in self.state.held if not move.is_of(scan.withdrawn)]
+        self.state.hold(held)
         self.state.save()
         return scan
 
@@ -335,21 +384,30 @@ class IngestPass:
         """Return the newest answer of each item that has one, by item ID."""
         if not item_ids:  # an empty folder reads no store
             return {}
-        found = Latest(self.context.results).answers(self.context.environment, item_ids, ANSWER_COLUMNS)
-        return {item_id: answer_of(row) for item_id, row in found.items()}
+        latest = Latest(self.context.results)
+        rows = latest.answers(self.context.environment, item_ids, ANSWER_COLUMNS)
+        return {item_id: answer_of(row) for item_id, row in rows.items()}
 
     def _close_batches(self, scan: Scan) -> None:
-        for batch in (batch for batch in scan.batches if batch.is_answered):
-            answered = [(scan.item_of(each), each.answer) for each in batch.moved_rows if each.answer is not None]
-            rows = self.records.of_batch(self.disposal.chosen_for_batch(batch, answered), answered)
-            written = {row["audio"] for row in rows}
-            self.report.rows = [row for row in self.report.rows if row["audio"] not in written] + rows
+        for batch in scan.batches:
+            if batch.is_answered:
+                self._close_batch(scan, batch)
         self.report.rows += self.records.of_held(self._past_answers)
-        moved = {each["folder"] for each in self.report.without_audio}
-        self.report.waiting = [each for each in self.report.waiting if each["file"] not in moved]
+        moved = {delivery["folder"] for delivery in self.report.without_audio}
+        self.report.waiting = [row for row in self.report.waiting if row["file"] not in moved]
+
+    def _close_batch(self, scan: Scan, batch: DeliveredBatch) -> None:
+        answered = [(scan.item_of(row), row.answer) for row in batch.moved_rows if row.answer is not None]
+        chosen = self.disposal.chosen_for_batch(batch, answered)
+        rows = self.records.of_batch(chosen, answered)
+        # Its files have rows of their leg already, which say that they lie where they were delivered.
+        written = {row["audio"] for row in rows}
+        self.report.rows = [row for row in self.report.rows if row["audio"] not in written]
+        self.report.rows += rows
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = self.context.new_run_id()
+        # The note comes before the plan: a pass that is killed between the two must not forget a planned run.
         self.state.open_run(run_id)
         try:
             files = ReadyFiles(self.folder.catalog(), ready)
@@ -392,7 +450,8 @@ def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
 
 def _mounts_of(disposal: Disposal) -> dict[str, str]:
     """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
-    return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
+    locations = (disposal.watched, *disposal.targets.values())
+    return {location: mount_of(location) for location in locations}
 
 
 def _absolute(location: str) -> str:
@@ -401,14 +460,28 @@ def _absolute(location: str) -> str:
     return CatalogBase(here).without_dots(path_of(location, here)).rstrip("/")
 
 
-def _target(location: str | None, watched: str, setting: str) -> str | None:
-    if location is None:
-        return None
+def _targets(settings: IngestSettings, watched: str) -> dict[Disposition, str]:
+    targets: dict[Disposition, str] = {}
+    if settings.accepted is not None:
+        targets[Disposition.ACCEPTED] = _target(settings.accepted, watched, "ingest.accepted")
+    if settings.quarantine is not None:
+        targets[Disposition.QUARANTINED] = _target(settings.quarantine, watched, "ingest.quarantine")
+    if len({*targets.values()}) < len(targets):
+        raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
+    return targets
+
+
+def _target(location: str, watched: str, setting: str) -> str:
     target = _absolute(location)
-    here, there = (each if is_bucket(each) else os.path.realpath(each) for each in (watched, target))
-    if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
+    real_watched, real_target = f"{_real(watched)}/", f"{_real(target)}/"
+    if real_target.startswith(real_watched) or real_watched.startswith(real_target):
         raise ConfigError(
             f"{setting}: {one_line(target)} and the watched folder {one_line(watched)} lie in one another; files that "
             "are moved there would be found again. Choose a place beside it."
         )
     return target
+
+
+def _real(location: str) -> str:
+    """Return a location without links, which may lead from one of the two folders into the other."""
+    return location if is_bucket(location) else os.path.realpath(location)
