@@ -82,13 +82,19 @@ class Scan:
             CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
         """
         self.catalog_name = folder.name
-        listed = [(item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved)]
+        listed: list[tuple[str, ManifestRow]] = []
+        places_of = Counter[str]()  # how many places each item has
+        plain_ids: list[str] = []
+        for row in self._resting(folder.rows(), half_moved):
+            item_id = item_id_of(row, folder.name)
+            listed.append((item_id, row))
+            places_of[item_id] += 1
+            if _is_missing(row):
+                plain_ids.append(self._plain_id(row))
         if any(_is_unreadable_folder(row) for _, row in listed):
             # Nothing is known of the files in it: what waits there goes on waiting when the folder can be read again.
             places = {place_of(row) for _, row in listed}
             self.sightings = {place: sighting for place, sighting in before.items() if place not in places}
-        places_of = Counter(item_id for item_id, _ in listed)
-        plain_ids = [self._plain_id(row) for _, row in listed if _is_missing(row)]
         answers = answers_of([*places_of, *plain_ids])
         rows: list[BatchRow] = []
         for item_id, row in listed:

@@ -137,13 +137,14 @@ class Disposal:
     def chosen(self, item: WorkItem, answer: PastAnswer, lists: Sequence[str] = ()) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 
-        Only a verdict moves a file: one that failed or is ineligible, or has no answer yet, stays. So does a file of a
-        batch, which moves as a whole. The sidecar is copied first, so no audio is ever without its own: it would be
-        taken for another delivery. So are `lists` of checksums that are of this file alone.
+        `lists` are checksums of this file alone, which go with it.
         """
+        # Only a verdict moves a file: one that failed or is ineligible, or has no answer yet, stays. So does a file of
+        # a batch, which moves as a whole.
         disposition = _OF_VERDICT.get(answer.outcome, Disposition.LEFT)
         if disposition not in self.targets or item.is_delivered:
             return _stays()
+        # The sidecar is copied first, and lists before it. Audio without its sidecar is taken for another delivery.
         digests: dict[str, str] = {}
         if item.sidecar is not None:
             digests[item.sidecar] = answer.sidecar_sha256 or ""
@@ -273,6 +274,7 @@ class Disposal:
         is_of_source = is_gone and not self._is_away(self.watched)
         goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
         is_half = not self._undo(move)
+        # A person may have set another target since the move was begun.
         if is_half and goes_elsewhere and self._holds_last(move):
             return _stays()  # nothing was removed, so it is chosen anew, by the new setting
         if is_of_source:
@@ -296,9 +298,10 @@ class Disposal:
     ) -> tuple[FileMove, ...]:
         """Return the first names that are free, or have these bytes already, for files with their digests.
 
-        The second place lies in a folder named by the content: names that exist are never overwritten, and what
-        belongs together by its names keeps these. SourceError if other files have names in both.
+        SourceError if other files have names in both places.
         """
+        # The second place lies in a folder named by the content. So no file there is overwritten, and what belongs
+        # together by its names keeps these.
         below_watched = location[len(self.watched.rstrip("/")) :].strip("/")
         above, name = posixpath.split(below_watched)
         target = self.targets[disposition].rstrip("/")
@@ -396,17 +399,16 @@ class Disposal:
         return False
 
     def _undo(self, move: Move) -> bool:
-        """Delete this move's copies; False if a later pass must go on with it.
-
-        Alone, a sidecar would be taken for another's. Of a batch, only what still lies where it was delivered is
-        deleted.
-        """
+        """Delete this move's copies; False if a later pass must go on with it."""
         try:
             self._refuse_away(move)
+            # The last file is copied last: where its copy is, all copies are.
             last = move.files[-1]
             self.moves.clear(last.target)
             if self.moves.held(last.target) == last.sha256 and (move.folder is None or last.owns):
                 return move.folder is None  # a batch is half moved, and the next pass goes on
+            # A sidecar alone would be taken for another audio's. Of a batch, only copies of what still lies where it
+            # was delivered are deleted: another copy may be all that is left.
             for file in move.files[:-1]:
                 if not file.owns:
                     continue

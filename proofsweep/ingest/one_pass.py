@@ -305,6 +305,7 @@ class IngestPass:
             in_doubt.update(leg.in_doubt)
         if not in_doubt:
             return False
+        # A row that no leg has tried yet is no doubt: the run goes on before the folder is scanned.
         remaining = CompletedRows.load(self.context.results, plan).items()
         return all(item.manifest_row in in_doubt for item in remaining)
 
@@ -314,8 +315,8 @@ class IngestPass:
         for run_id in self.state.runs:
             plan = self._plan_or_none(run_id)
             if plan is not None:
-                remaining = CompletedRows.load(self.context.results, plan).items()
-                taken.update(item.audio for item in remaining)
+                for item in CompletedRows.load(self.context.results, plan).items():
+                    taken.add(item.audio)
         return [row for row in ready if row.audio not in taken]
 
     def _finished(self, run_id: str) -> Iterator[str]:

@@ -101,7 +101,8 @@ class FolderState:
         delivered: set[str] = set()
         others: set[str] = set()
         for move in self.held:
-            delivered.update(file.source for file in move.files)
+            for file in move.files:
+                delivered.add(file.source)
             for item, answer in move.items:
                 if answer.outcome != "accepted":
                     others.add(item.audio)
@@ -166,6 +167,7 @@ class Records:
 
     def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> tuple[list[Row], bool]:
         """Dispose of the files that a leg has verified; give its rows, and whether that was not done before."""
+        # The part has the name of its leg: if it is there, all files of the leg are disposed of.
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         is_new = self.context.results.store.read(name) is None
         if is_new:
@@ -204,15 +206,17 @@ class Records:
             return []
         item_ids: set[str] = set()
         for move in self.state.held:
-            item_ids.update(item.item_id for item, _ in move.items)
+            for item, _ in move.items:
+                item_ids.add(item.item_id)
         newest = answers_of(item_ids)
-        whole = [move for move in self.state.held if move.is_whole(newest)]
         rows: list[Row] = []
-        for move in whole:
-            rows += self._moved_on(move, newest)
+        whole: set[str] = set()
+        for move in self.state.held:
+            if move.is_whole(newest):
+                whole.add(move.name)
+                rows += self._moved_on(move, newest)
         # What is whole and still held could not be moved: the next pass tries it again.
-        whole_names = {move.name for move in whole}
-        self.state.asks_held = any(move.name in whole_names for move in self.state.held)
+        self.state.asks_held = any(move.name in whole for move in self.state.held)
         self.state.save()
         return rows
 
@@ -264,10 +268,9 @@ class Records:
     def _disposed(
         self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str | None
     ) -> list[Row]:
-        """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them.
-
-        After a kill, `part` takes the rows; without one, somebody disposes of these files again.
-        """
+        """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them."""
+        # The notes come before the first copy, so that the next pass knows the names after a kill. Then `part` takes
+        # the rows; without one, somebody disposes of these files again.
         chosen = list(some_at_once(verified, self._chosen, AT_ONCE))  # (1)
         moves = {choice.name: choice for choice in chosen if isinstance(choice, Move)}
         self._keep_moves(part, (moves | self.half).values())  # (2)
@@ -418,23 +421,24 @@ def _replaced_by(moves: Iterable[Move]) -> set[str]:
     places: set[str] = set()
     for move in moves:
         if move.disposition is Disposition.ACCEPTED:
-            places.update(file.source for file in move.files)
+            for file in move.files:
+                places.add(file.source)
         elif move.is_held:
-            places.update(item.audio for item, answer in move.items if answer.outcome == "accepted")
+            for item, answer in move.items:
+                if answer.outcome == "accepted":
+                    places.add(item.audio)
     return places
 
 
 def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now: datetime) -> dict[str, Sighting]:
-    """Return what is known of waiting files after these rows: a verdict ends the waiting, and a failure is counted.
-
-    Rows of old legs, and of versions that are no longer there, change nothing.
-    """
+    """Return what is known of waiting files after these rows: a verdict ends the waiting, and a failure is counted."""
     waiting = dict(sightings)
     for row in rows:
         cells: dict[str, Any] = {**row}
         place = cells["audio"]
         version = text_of_versions(cells["audio_version"], cells["sidecar_version"])
         before = waiting.get(place)
+        # A row of an old leg, or of a version that is no longer there, changes nothing.
         if before is not None and (before.version != version or before.tries > cells["tries"]):
             continue
         waiting.pop(place, None)
