@@ -62,6 +62,7 @@ class AssetFile(LocalFile):
         """Write a body in place of the last one; what hinders it is kept in `error`."""
         self.error = None
         try:
+            # A download that is tried again begins anew: the last body may have been longer.
             with os.fdopen(self._descriptor, "wb", closefd=False) as file:
                 file.seek(0)
                 file.truncate()
@@ -169,7 +170,8 @@ class ItemWork:
     """The work on one item, by one thread; close it in the end, for the items that wait for the same bytes."""
 
     def __init__(self, item: WorkItem, context: VerifyContext, record: Record) -> None:
-        # Before the first call: RunMustStop if none are left. A copy, or a file that is not fit to be sent, makes none.
+        # Called before the first call: RunMustStop if none are left. A copy, or a file that is not fit to be sent,
+        # makes none.
         self.admit: Callable[[AbstractSet[Call]], None] = lambda _calls: None
         self._calls_before = 0  # of earlier tries
         claim = None
@@ -220,39 +222,39 @@ class ItemWork:
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
-        if self._context.is_as_planned:
-            _require_planned(self._item.audio_version, audio.facts)
+        item, context = self._item, self._context
+        if context.is_as_planned:
+            _require_planned(item.audio_version, audio.facts)
         self._audio = audio
-        if self._item.declared is not None:
-            audio.declared = self._item.declared.strongest
+        if item.declared is not None:
+            audio.declared = item.declared.strongest
         unfit = self._unfit(audio)
         if unfit is not None:
             return unfit
-        if self._item.sidecar is not None:
-            files = self._context.files
-            self.sidecar = read_sidecar(self._item.sidecar, SIDECAR_BYTES, files)
+        if item.sidecar is not None:
+            self.sidecar = read_sidecar(item.sidecar, SIDECAR_BYTES, context.files)
             self._sidecar_sha256 = sha256(self.sidecar).hexdigest()
-            if self._context.is_as_planned:
-                _require_planned(self._item.sidecar_version, files.facts(self._item.sidecar))
+            if context.is_as_planned:
+                _require_planned(item.sidecar_version, context.files.facts(item.sidecar))
+        # Only the time of a file may have changed since its answer. The same bytes are not paid twice.
         if self._earlier is not None:
             if _has_bytes_of(self._earlier, audio, self._sidecar_sha256):
                 return outcome_of(answer_in(dict(self._earlier)))
             self._earlier = None
-        duplicates, size = self._context.duplicates, audio.facts.size_bytes
-        if duplicates is not None and self._duplicate_key is None:  # not with each fresh slot
-            self._duplicate_key = DuplicateKey(self._item.mode, size, audio.head_digest(), self._sidecar_sha256)
-            self._original = duplicates.original_of(self._duplicate_key, audio)
+        if context.duplicates is not None and self._duplicate_key is None:  # not with each fresh slot
+            size, head = audio.facts.size_bytes, audio.head_digest()
+            self._duplicate_key = DuplicateKey(item.mode, size, head, self._sidecar_sha256)
+            self._original = context.duplicates.original_of(self._duplicate_key, audio)
         return None if self._original is None else self._original.outcome
 
     def _unfit(self, audio: AudioFile) -> Ineligible | None:
-        """Judge the size and the content, and a local file by its declared digest too.
-
-        Damage explains content that is not recognised. Of a format that is not sent, no digest is read.
-        """
+        """Judge the size and the content, and a local file by its declared digest too."""
         unfit = audio.stand_in or judge_size(audio.facts, self._item.declared)
         if unfit is not None:
             return unfit
         unfit = judge_content(audio.audio_format, self._item.mode)
+        # Damage explains content that is not recognised, so the digest comes first. Of a format that is not sent, no
+        # digest is read.
         may_be_damage = audio.declared and (unfit is None or audio.audio_format is AudioFormat.UNKNOWN)
         if may_be_damage and not is_bucket(self._item.audio):
             audio.read_through()
@@ -268,8 +270,7 @@ class ItemWork:
         is_checked = isinstance(outcome, Rejected) or outcome.reason is Reason.DAMAGED_IN_DELIVERY
         if self._asset is not None or not is_checked:
             return outcome
-        planned = self._item.audio_version if isinstance(outcome, Ineligible) else None
-        is_replaced = planned is not None and self._audio is not None and self._audio.facts.version != planned
+        is_replaced = isinstance(outcome, Ineligible) and not self._is_planned_version()
         if not (is_replaced or self._has_source_changed()):
             return outcome
         self._original = None
@@ -277,6 +278,10 @@ class ItemWork:
         if isinstance(outcome, Ineligible):
             detail = f"The file changed since it was listed. {outcome.detail}"
         return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
+
+    def _is_planned_version(self) -> bool:
+        planned = self._item.audio_version
+        return planned is None or self._audio is None or self._audio.facts.version == planned
 
     def _has_source_changed(self) -> bool:
         """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
@@ -291,27 +296,28 @@ class ItemWork:
             return False
 
     def finished(self, outcome: Outcome) -> Finished:
-        read, audio = None, self._audio
-        if audio is not None:
-            read = AudioRead(
-                audio_format=str(audio.audio_format),
-                size_bytes=audio.facts.size_bytes,
-                version=audio.facts.version or None,
-                sha256=audio.sha256,
-                sidecar_sha256=None if audio.sha256 is None else self._sidecar_sha256,
-            )
+        earlier = self._earlier if isinstance(outcome, Accepted | Rejected) else None
         self._done = Finished(
             item=self._item,
             outcome=outcome,
             started_at=self._started_at,
             finished_at=max(self._started_at, self._context.clock()),  # a wall clock may be put back meanwhile
-            read=read,
+            read=None if self._audio is None else self._read_of(self._audio),
             exchanges=self._exchanges,
             calls_before=self._calls_before,
             original=self._original,
-            earlier=self._earlier if isinstance(outcome, Accepted | Rejected) else None,
+            earlier=earlier,
         )
         return self._done
+
+    def _read_of(self, audio: AudioFile) -> AudioRead:
+        return AudioRead(
+            audio_format=str(audio.audio_format),
+            size_bytes=audio.facts.size_bytes,
+            version=audio.facts.version or None,
+            sha256=audio.sha256,
+            sidecar_sha256=None if audio.sha256 is None else self._sidecar_sha256,
+        )
 
     def deferred(self, stopped: RunMustStop | None = None) -> Deferred:
         self._done = Deferred(self._item, self._exchanges, stopped)
@@ -325,6 +331,8 @@ def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
 
 def _has_bytes_of(earlier: Mapping[str, object], audio: AudioFile, sidecar_sha256: str | None) -> bool:
     """Whether audio and sidecar have the bytes that were answered; the audio is read only if the rest is the same."""
-    if (earlier["audio_bytes"], earlier["sidecar_sha256"]) != (audio.facts.size_bytes, sidecar_sha256):
+    if earlier["audio_bytes"] != audio.facts.size_bytes:
+        return False
+    if earlier["sidecar_sha256"] != sidecar_sha256:
         return False
     return audio.read_through() == earlier["audio_sha256"]

@@ -79,7 +79,8 @@ class Workers:
         """
         item = Future[_Result]()
         self._room.acquire()
-        self._items.append((item, partial(work, *args, **kwargs)))
+        task = partial(work, *args, **kwargs)
+        self._items.append((item, task))
         try:
             self._pool.submit(self._work_on_next)
             self._has_thread = True
@@ -104,7 +105,8 @@ class Workers:
 
     def make_room(self) -> None:
         """Let the next item start, since the caller's may call the service; once, and only on an item's own thread."""
-        if (thread := get_ident()) in self._ahead:
+        thread = get_ident()
+        if thread in self._ahead:
             self._ahead.remove(thread)
             self._room.release()
 
@@ -127,7 +129,8 @@ def workers_that_fit(wanted: int) -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted
-    return max(1, min(wanted, (soft - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
+    most = (soft - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER
+    return max(1, min(wanted, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,14 +214,7 @@ class Service:
             if health.ok is False:
                 not_well = f"The service at {brief.base_url} says that it is not well (GET /health: ok is false)."
                 raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
-            try:
-                headers = _asked(brief, lambda each: each.usage(days=USAGE_DAYS.start)[1])
-            except RunMustStop as stopped:
-                if stopped.ended_by not in {EndedBy.QUOTA, EndedBy.BREAKER}:
-                    raise
-                # A used-up quota may refuse the very call that asks for it; without an answer it is not known.
-                left = 0 if stopped.ended_by is EndedBy.QUOTA else None
-                headers = AnswerHeaders(rate_remaining=left, rate_reset=stopped.quota_reset)
+            headers = _quota_of(brief)
             self._status = ServiceStatus(
                 version=health.version,
                 commit=health.commit,
@@ -236,9 +232,11 @@ class Service:
         status = self.status()
         if status.headroom is None or status.headroom - reserve >= CALLS_TO_BEGIN:
             return status
-        few = f"has too few calls left ({status.headroom:,}, reserved: {reserve:,})"
+        short = "is used up"
+        if status.headroom:
+            short = f"has too few calls left ({status.headroom:,}, reserved: {reserve:,})"
         when = reset_clause(status.quota_reset, self.clock())
-        why = f"The key's quota {few if status.headroom else 'is used up'}; {when}."
+        why = f"The key's quota {short}; {when}."
         raise RunMustStop(why, ended_by=EndedBy.QUOTA, quota_reset=status.quota_reset)
 
     def awaited(self, reserve: int = 0) -> ServiceStatus:
@@ -246,8 +244,9 @@ class Service:
 
         One that was never reached is waited for a short time only: its address may be wrong.
         """
-        clock, outage_seconds, examinations = self.dispatcher.clock, self.retry.breaker_seconds, 0
+        clock, outage_seconds = self.dispatcher.clock, self.retry.breaker_seconds
         due_at = clock() + outage_seconds
+        examinations = 0
         while self._status is None:
             try:
                 self.status()
@@ -258,13 +257,16 @@ class Service:
                 if examinations == 0 and self.transport.reached.is_set():  # else the silence is told
                     log(LogEvent.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
                 examinations += 1
-                self.stop.rest(min(left_seconds, backoff(self.retry, examinations, 1.0)))
+                pause_seconds = backoff(self.retry, examinations, 1.0)
+                self.stop.rest(min(left_seconds, pause_seconds))
         return self.usable(reserve)
 
     def ask(self, question: Callable[[Partner], _Answer]) -> tuple[_Answer, Exchange]:
         """Make a call in a session of its own; return its answer and the last exchange."""
-        seen: list[Exchange] = []
-        return _asked(self.partner.in_new_session(seen.append), question), seen[-1]
+        exchanges: list[Exchange] = []
+        partner = self.partner.in_new_session(exchanges.append)
+        answer = _asked(partner, question)
+        return answer, exchanges[-1]
 
     def answer(self, question: Callable[[Partner], _Answer]) -> _Answer:
         """Make the calls of a command that a person waits for; CallFailed only if they fail for what was asked."""
@@ -301,7 +303,8 @@ def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
     try:
         return ask(partner)
     except CallFailed as failed:
-        if (outage := _not_reached(partner, failed)) is not None:
+        outage = _not_reached(partner, failed)
+        if outage is not None:
             raise outage from failed
         raise ConfigError(
             f"What answers at {partner.base_url} is not the partner's API ({failed.message} Status {failed.status}); "
@@ -309,13 +312,33 @@ def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
         ) from failed
 
 
+def _quota_of(partner: Partner) -> AnswerHeaders:
+    """Ask for the quota; RunMustStop if the service refuses the key."""
+
+    def usage(partner: Partner) -> AnswerHeaders:
+        _, headers = partner.usage(days=USAGE_DAYS.start)
+        return headers
+
+    try:
+        return _asked(partner, usage)
+    except RunMustStop as stopped:
+        # A used-up quota may refuse the very call that asks for it; without an answer it is not known.
+        if stopped.ended_by is EndedBy.QUOTA:
+            return AnswerHeaders(rate_remaining=0, rate_reset=stopped.quota_reset)
+        if stopped.ended_by is EndedBy.BREAKER:
+            return AnswerHeaders(rate_remaining=None, rate_reset=stopped.quota_reset)
+        raise
+
+
 def _not_reached(partner: Partner, failed: CallFailed) -> ProofsweepError | None:
     """Return the error of a service that is down, or behind a proxy that refuses; None if it answered."""
-    where, reached = partner.base_url, partner.session.context.transport.reached
+    where, connections = partner.base_url, partner.session.context.transport
     url = urlsplit(where)
-    proxy = partner.session.context.transport.proxies.to(url.scheme, url.hostname or "")
+    proxy = connections.proxies.to(url.scheme, url.hostname or "")
     is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
-    if proxy is not None and (is_refused or (failed.status is None and not reached.is_set())):
+    is_silent = failed.status is None and not connections.reached.is_set()
+    # A proxy that was set by mistake does not heal by waiting, so it is no outage.
+    if proxy is not None and (is_refused or is_silent):
         through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
         return ConfigError(f"{through}: {failed.message} {OTHERWISE}")
     if failed.is_outage:
@@ -326,18 +349,21 @@ def _not_reached(partner: Partner, failed: CallFailed) -> ProofsweepError | None
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
     """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
+    content = json_bytes({"base_url": base_url})
     try:
-        store.create(layout.key_name(fingerprint), json_bytes({"base_url": base_url}))
+        store.create(layout.key_name(fingerprint), content)
     except NameTaken:
         check_key(store, fingerprint, base_url)
 
 
 def check_key(store: Store, fingerprint: str, base_url: str) -> None:
     """Raise ResultsError if this key was used with another service."""
-    record = read_document(store, layout.key_name(fingerprint), JSON_OBJECT) or {}
-    if (bound := record.get("base_url", base_url)) != base_url:
+    name = layout.key_name(fingerprint)
+    record = read_document(store, name, JSON_OBJECT) or {}
+    bound = record.get("base_url", base_url)
+    if bound != base_url:
         raise ResultsError(
             f"This key was used with {bound} before; it is not sent to {base_url}. Keys belong to one environment: "
             "check the base URL and the key's source. If the partner has moved, delete what says so: "
-            f"{store.url}/{layout.key_name(fingerprint)}."
+            f"{store.url}/{name}."
         )

@@ -316,7 +316,7 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a receipt names the parts of one table",
         module="proofsweep.verify.commit",
-        old="[asdict(part) for each in parts.parts.values() for part in each]",
+        old="[asdict(part) for parts_of_table in parts.parts.values() for part in parts_of_table]",
         new="[asdict(part) for part in parts.parts[run.table]]",
         level="quiet",
         seed=1,
@@ -325,8 +325,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a mark is off by one",
         module="proofsweep.verify.commit",
-        old="mark = Mark(journal=had.journal | {segment.writer: segment.number for segment in found}",
-        new="mark = Mark(journal=had.journal | {segment.writer: segment.number + 1 for segment in found}",
+        old="            journal[segment.writer] = segment.number\n",
+        new="            journal[segment.writer] = segment.number + 1\n",
         level="quiet",
         seed=1,
         check="last_night",
