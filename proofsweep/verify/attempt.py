@@ -56,7 +56,8 @@ def begun_leg(
     recovered = recovered_sidecars(results) if plan.pairs else frozenset()
     status = service.awaited(bounds.reserve)  # (1)
     rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
-    service.dispatcher.remember(None if rate is None else rate / sharers)
+    own_rate = None if rate is None else rate / sharers
+    service.dispatcher.remember(own_rate)
     with RateLeases(results.store, service, plan, rate).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts: Row = {
@@ -83,7 +84,8 @@ def begun_leg(
         leg.budget.take_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
             yield leg
-    bind_key(results.store, service.key_fingerprint, settings.base_url)  # of a key that took over meanwhile
+    # Another key may have taken over meanwhile. It is bound too, so that no later run sends it elsewhere.
+    bind_key(results.store, service.key_fingerprint, settings.base_url)
 
 
 @contextmanager
@@ -102,12 +104,14 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             yield
     finally:
         leg.dispatcher.on_open = None
-        reason = leg.stop.reason
-        ended_by = EndedBy.COMPLETE if reason is None else reason.ended_by
+        ended_by, why = EndedBy.COMPLETE, None
+        if leg.stop.reason is not None:
+            ended_by, why = leg.stop.reason.ended_by, leg.stop.reason.message
         # The last reading of the quota may take a minute, and the parts of a long run some.
         with background_thread("heartbeat", leg.heartbeat.send_heartbeats):
-            facts = facts | {"started_at": started_at, "quota_after": _headroom(leg, ended_by)}
-            facts |= {"finished_at": max(started_at, clock())}
+            quota_after = _headroom(leg, ended_by)
+            finished_at = max(started_at, clock())
+            facts = facts | {"started_at": started_at, "quota_after": quota_after, "finished_at": finished_at}
             # A rate that was only remembered is told no further: each leg would pass it on to the next, for ever.
             if leg.dispatcher.refused > refused_before:
                 facts |= {"rate_learned": leg.dispatcher.status().rate}
@@ -116,7 +120,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
                 leg.parts,
                 ended_by,
                 facts,
-                why=None if reason is None else reason.message,
+                why=why,
                 quota_reset=leg.budget.quota_reset,  # as the service last said
                 in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain
             )
@@ -151,9 +155,10 @@ def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
         return 0  # the service said so, and is left alone
     try:
         partner = leg.verify.partner.with_attempts(1).within(leg.budget.claim_last)
-        return partner.usage(days=1)[1].rate_remaining
+        _, headers = partner.usage(days=1)
     except (CallFailed, RunMustStop):
         return leg.budget.left if ended_by is EndedBy.QUOTA else None  # a spent quota may refuse this call, too
+    return headers.rate_remaining
 
 
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: int = 0) -> HeldLeg:
@@ -173,8 +178,10 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: 
         if plan.catalog_kind == INGEST:  # a pass holds its folder, and sweeps yield to it
             return
         refuse_rivals(results, runs, plan.environment, plan.identity, plan.run_id)
-        is_new = record is None or not record.begun
-        if is_new and (first := runs.began_after(plan)) is not None:
+        if record is not None and record.begun:
+            return
+        first = runs.began_after(plan)
+        if first is not None:
             run_id = first.plan.run_id
             raise RunIsActive(f"Run {run_id} of this catalog began before this one; see: proofsweep status {run_id}")
 
@@ -197,7 +204,8 @@ def supersede(results: Results, plan: Plan, clock: Clock, *, is_given_up: bool =
         legs = Legs(results, plan, clock)
         held = legs.begin({}, partition, ends_as=EndedBy.SUPERSEDED, is_given_up=is_given_up)
         facts: Row = dict.fromkeys(("started_at", "finished_at"), clock())
-        settle_leg(LegParts.found(results, plan, held.number), EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
+        parts = LegParts.found(results, plan, held.number)
+        settle_leg(parts, EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
     note_leg(results, plan)
 
 
@@ -216,14 +224,18 @@ def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
 def unfinished_partitions(results: Results, plan: Plan) -> list[int]:
     """Return the partitions whose last leg did not end with all of their rows."""
     record = results.log.runs().records[plan.run_id]
-    last = {plan.partition_of_leg(leg.leg): leg.ended_by for leg in record.legs}
-    return [partition for partition in range(plan.partitions) if last.get(partition) != EndedBy.COMPLETE]
+    last_ended_by: dict[int, str | None] = {}
+    for leg in record.legs:
+        partition = plan.partition_of_leg(leg.leg)
+        last_ended_by[partition] = leg.ended_by
+    return [partition for partition in range(plan.partitions) if last_ended_by.get(partition) != EndedBy.COMPLETE]
 
 
 def _delete_old_journals(results: Results, plan: Plan, leg: int) -> None:
     """Delete what processes that were frozen have journalled since their legs of this partition were ended."""
+    own_partition = plan.partition_of_leg(leg)
     for number in numbered(results.store, layout.journals_folder(plan.run_id)):
-        if number < leg and plan.partition_of_leg(number) == plan.partition_of_leg(leg):
+        if number < leg and plan.partition_of_leg(number) == own_partition:
             delete_journal(results.store, plan.run_id, number)
 
 

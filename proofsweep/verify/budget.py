@@ -61,7 +61,10 @@ class Budget:
     def left(self) -> int | None:
         """How many calls should be left in the key's quota; None if the service did not say."""
         with self._lock:
-            return None if self._headroom is None else max(0, self._headroom - self.spent + self._spent_before)
+            if self._headroom is None:
+                return None
+            spent_since = self.spent - self._spent_before
+            return max(0, self._headroom - spent_since)
 
     @property
     def in_flight(self) -> int:
@@ -87,6 +90,7 @@ class Budget:
         self.stop.check()
         shortage = self._cover(row, calls)
         if shortage is EndedBy.QUOTA:
+            # Of the threads that wait here, the first one asks. The others find its answer, and spend no call.
             with self._probing:
                 shortage = self._cover(row, calls)
                 if shortage is EndedBy.QUOTA and self.ran_out is None:
@@ -106,7 +110,8 @@ class Budget:
         so the leg ends at once.
         """
         with self._lock:
-            if is_awaited and self._shortage(len(CALLS_OF_A_FILE) + self.kept, self.bounds.sharers) is not None:
+            shortage = self._shortage(len(CALLS_OF_A_FILE) + self.kept, self.bounds.sharers)
+            if is_awaited and shortage is not None:
                 self._owed = {row: owed for row, owed in self._owed.items() if Call.UPLOADS not in owed}
         try:
             self.admit(CHECK_ROW, whose=_CHECK)
@@ -131,20 +136,26 @@ class Budget:
     def claim(self, row: int | None, call: Call) -> None:
         """Count a keyed call that is sent now, for a row or for none; RunMustStop if none is left for it.
 
-        What is not owed, such as a repeated call or a reading of the quota, needs a call that nobody is owed. A slot is
-        of no use without the call that follows it. The caller `note`s how the call ended.
+        The caller `note`s how the call ended.
         """
         with self._lock:
             owed = set[Call]() if row is None else self._owed.setdefault(row, set())
-            needed = (CALLS_OF_A_FILE if call is Call.UPLOADS else {call}) - owed
-            sharers = 1 if call is Call.USAGE else self.bounds.sharers
-            shortage = self._shortage(len(needed) + self.kept, sharers) if needed else None
-            if shortage is not None:
-                whose = _CHECK if row == CHECK_ROW else _REPEATED
-                raise RunMustStop(self._sentence(shortage, whose), ended_by=shortage)
+            # What is not owed, such as a repeated call or a reading of the quota, needs a call that nobody is owed. A
+            # slot is of no use without the call that follows it.
+            calls = CALLS_OF_A_FILE if call is Call.UPLOADS else {call}
+            needed = calls - owed
+            if needed:
+                self._refuse_shortage(row, call, len(needed))
             owed |= needed - {call}
             owed.discard(call)
             self.spent += 1
+
+    def _refuse_shortage(self, row: int | None, call: Call, needed: int) -> None:
+        sharers = 1 if call is Call.USAGE else self.bounds.sharers
+        shortage = self._shortage(needed + self.kept, sharers)
+        if shortage is not None:
+            whose = _CHECK if row == CHECK_ROW else _REPEATED
+            raise RunMustStop(self._sentence(shortage, whose), ended_by=shortage)
 
     def claim_last(self, call: Call) -> None:
         """Count the last call of the leg, for which one is kept; RunMustStop if it was spent before the leg began."""
@@ -183,7 +194,8 @@ class Budget:
                 if self._shortage(1 + self.kept, sharers=1) is not None:
                     return False
             with suppress(CallFailed, RunMustStop):
-                headers = self.partner.within(partial(self.claim, None)).usage(days=1)[1]
+                partner = self.partner.within(partial(self.claim, None))
+                _, headers = partner.usage(days=1)
                 self.take_reading(headers.rate_remaining, headers.rate_reset, ended + 1)
                 return True
             return False
@@ -191,15 +203,15 @@ class Budget:
     def keep_probing(self, over: Event) -> None:
         """Read the quota now and then; soon, where a reserve is to be kept and the service has not answered yet."""
         is_known = not self.bounds.reserve or self._headroom is not None
-        while not over.wait(min(self.probe_seconds if is_known else _UNKNOWN_SECONDS, TIMEOUT_MAX)):
+        known_seconds = min(self.probe_seconds, TIMEOUT_MAX)
+        while not over.wait(known_seconds if is_known else _UNKNOWN_SECONDS):
             is_known = self.probe() or is_known
 
     def stop_at_closing(self) -> None:
         closes_at = self.bounds.closes_at
         if closes_at is not None and self.clock() >= closes_at:
-            self.stop.pull(
-                RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
-            )
+            why = f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC."
+            self.stop.pull(RunMustStop(why, ended_by=EndedBy.WINDOW))
 
     def _cover(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:
@@ -217,13 +229,15 @@ class Budget:
         if self._headroom is None:
             return None
         share = (self._headroom - self.bounds.reserve) / sharers
-        return EndedBy.QUOTA if share < self.spent - self._spent_before + needed else None
+        spent_since = self.spent - self._spent_before
+        return EndedBy.QUOTA if share < spent_since + needed else None
 
     def _sentence(self, shortage: EndedBy, whose: str) -> str:
         bounds = self.bounds
         if shortage is EndedBy.WINDOW:
             return f"Of the {bounds.max_calls:,} calls that it was given, none are left for {whose}."
-        left = max(0, (self.left or 0) - sum(map(len, self._owed.values())))
+        owed = sum(map(len, self._owed.values()))
+        left = max(0, (self.left or 0) - owed)
         none = "" if whose == _ANOTHER_FILE else f", none for {whose}"
         when = reset_clause(self.quota_reset, self.clock())
         return f"Calls left in the key's quota: {left:,}, reserved: {bounds.reserve:,}{none}; {when}."

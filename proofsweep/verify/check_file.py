@@ -52,9 +52,13 @@ def known_good_items(service: ServiceSettings) -> list[WorkItem]:
     files = Files()
     items = [located_item(audio, sidecar, service.sidecar_field, files) for audio, sidecar in service.known_good]
     for item in items:
-        if item.ineligible is not None:
-            where = item.audio if item.sidecar is None else f"{item.audio} with {item.sidecar}"
-            raise ConfigError(f"service.known_good: {printable(where)} cannot be sent. {item.ineligible.detail}")
+        if item.ineligible is None:
+            continue
+        files_of_item = item.audio
+        if item.sidecar is not None:
+            files_of_item += f" with {item.sidecar}"
+        why = item.ineligible.detail
+        raise ConfigError(f"service.known_good: {printable(files_of_item)} cannot be sent. {why}")
     return items
 
 

@@ -36,15 +36,17 @@ class PossibleCopies:
     def add(self, item: WorkItem) -> None:
         if item.audio_bytes is None:
             return
-        of_size = item.mode, item.audio_bytes
-        if of_size not in self._first:
+        # A file is looked into only when a second one of its size comes.
+        mode_and_size = item.mode, item.audio_bytes
+        if mode_and_size not in self._first:
             if len(self._first) < _MOST_SIZES:
-                self._first[of_size] = item
+                self._first[mode_and_size] = item
             return
-        first, self._first[of_size] = self._first[of_size], None
+        first = self._first[mode_and_size]
+        self._first[mode_and_size] = None
         if first is not None:
-            self._heads.add((*of_size, self._head_of(first)))
-        head = (*of_size, self._head_of(item))
+            self._heads.add((*mode_and_size, self._head_of(first)))
+        head = (*mode_and_size, self._head_of(item))
         self.count += head in self._heads
         self._heads.add(head)
 
@@ -119,7 +121,8 @@ class DuplicateCache:
             if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected):
                 response = done.outcome.answer.response
                 members = (response.grade, response.interpretation, response.embedded_credential)
-                self._lengths[key] = sum(map(len, map(canonical_json, members)))  # its other texts are short
+                texts = map(canonical_json, members)  # its other texts are short
+                self._lengths[key] = sum(map(len, texts))
                 first.set_result(done)
                 while len(self._lengths) > _MOST_ANSWERS or sum(self._lengths.values()) > _MOST_LETTERS:
                     self._drop(next(iter(self._lengths)))

@@ -78,11 +78,11 @@ class EarlierPlaces:
         places = HashedItems(self._places) if whole is None else whole.places
         for suspect in self._suspects:
             for row in newest.get(suspect.item_id, []):
-                if str(row["run_id"]) not in identities:  # of a catalog that is retired, or a run that was pruned
+                run_id = str(row["run_id"])
+                if run_id not in identities:  # of a catalog that is retired, or a run that was pruned
                     continue
                 # The catalog itself says that the ID has another file now, if it lists the earlier one no more.
-                is_own = identities.get(str(row["run_id"])) == self._identity
-                if is_own and str(row["audio"]) not in places:
+                if identities[run_id] == self._identity and str(row["audio"]) not in places:
                     continue
                 if self._is_other_audio(suspect, row):
                     raise CatalogError(self._message(suspect, row))
@@ -94,23 +94,30 @@ class EarlierPlaces:
     @cached_property
     def _known(self) -> "tuple[array[int], array[int], array[int]]":
         """The hashes of each item that was tried, in order, with those of its place and version."""
-        hashes = [array("q"), array("q"), array("q")]
+        # A store may have rows of millions of items, so only hashes of them are in memory.
+        items, places, versions = array("q"), array("q"), array("q")
         for table in self._latest.rows(self._environment, _OF_PLACE):
-            for kept, name in zip(hashes, _OF_PLACE, strict=True):
-                kept.extend(map(hash, table[name].to_pylist()))
-        order = pc.array_sort_indices(pa.array(hashes[0], pa.int64())).to_numpy().tolist()
-        items, places, versions = (array("q", map(kept.__getitem__, order)) for kept in hashes)
-        return items, places, versions
+            items.extend(map(hash, table["item_id"].to_pylist()))
+            places.extend(map(hash, table["audio"].to_pylist()))
+            versions.extend(map(hash, table["audio_version"].to_pylist()))
+        order = pc.array_sort_indices(pa.array(items, pa.int64())).to_numpy().tolist()
+
+        def in_order(hashes: "array[int]") -> "array[int]":
+            return array("q", map(hashes.__getitem__, order))
+
+        return in_order(items), in_order(places), in_order(versions)
 
     def _is_elsewhere(self, listed: _Suspect) -> bool:
         """Whether a row of the item may be of another place, and of another version."""
         items, places, versions = self._known
-        item_id, place, version = hash(listed.item_id), hash(utf8_text(listed.audio)), hash(listed.version)
-        at = bisect_left(items, item_id)
-        while at < len(items) and items[at] == item_id:
-            if places[at] != place and (listed.version is None or versions[at] != version):
+        item_id, version = hash(listed.item_id), hash(listed.version)
+        place = hash(utf8_text(listed.audio))
+        index = bisect_left(items, item_id)
+        while index < len(items) and items[index] == item_id:
+            is_other_version = listed.version is None or versions[index] != version
+            if places[index] != place and is_other_version:
                 return True
-            at += 1
+            index += 1
         return False
 
     def _newest_rows(self, wanted: set[str]) -> dict[str, list[Row]]:
@@ -126,11 +133,12 @@ class EarlierPlaces:
         newest_last = newest_last.sort_by([(name, "ascending") for name in NEWEST_LAST])
         newest: dict[tuple[str, bool], Row] = {}
         for row in newest_last.to_pylist():
-            newest[str(row["item_id"]), row["outcome"] in ANSWERED] = row
-        found: dict[str, list[Row]] = {}
+            is_answered = row["outcome"] in ANSWERED
+            newest[str(row["item_id"]), is_answered] = row
+        rows_of: dict[str, list[Row]] = {}
         for (item_id, _), row in newest.items():
-            found.setdefault(item_id, []).append(row)
-        return found
+            rows_of.setdefault(item_id, []).append(row)
+        return rows_of
 
     def _is_other_audio(self, suspect: _Suspect, row: Row) -> bool:
         """Whether a row is of another file than the one that is listed now."""
@@ -188,15 +196,16 @@ class EarlierPlaces:
 
     def _message(self, suspect: _Suspect, row: Row) -> str:
         location, where = one_line(self._listing.location), one_line(suspect.where)
+        item_id, audio = one_line(suspect.item_id), one_line(suspect.audio)
+        earlier = one_line(str(row["audio"]))
         what_to_do = f"set catalog.name for {location}, so that its files have ids of their own"
         if any(role == "id" for _, role in self._listing.whole.columns):
             what_to_do = HOW_TO_NAME_FILES
         if proof_id_of(suspect.audio) is not None:
             what_to_do = "give each proof an id of its own"
         return (
-            f"{location}: {where}: the id {one_line(suspect.item_id)!r} is here of {one_line(suspect.audio)}, "
-            f"and in run {row['run_id']} of {one_line(str(row['audio']))}, which was not moved here, so one answer "
-            f"would hide the other: {what_to_do}"
+            f"{location}: {where}: the id {item_id!r} is here of {audio}, and in run {row['run_id']} of {earlier}, "
+            f"which was not moved here, so one answer would hide the other: {what_to_do}"
         )
 
 

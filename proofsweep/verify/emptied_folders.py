@@ -18,12 +18,17 @@ def is_emptied(results: Results, environment: str, location: str) -> bool:
     """
     store = results.store.below(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(environment, location), "It is watched", utc_now)
-    return lease.last() > 0 and away_since(location, mount_before(lease, location)) is None
+    if lease.last() == 0:
+        return False
+    # The empty folder below a mount point is none that passes have emptied.
+    return away_since(location, mount_before(lease, location)) is None
 
 
 def emptied_of(results: Results, plan: Plan) -> Callable[[str], bool] | None:
     """Return what says it of the watched folder of a plan; None if no passes move the files of its catalog."""
-    return partial(is_emptied, results, plan.environment) if plan.catalog_kind == INGEST else None
+    if plan.catalog_kind != INGEST:
+        return None
+    return partial(is_emptied, results, plan.environment)
 
 
 def mount_before(lease: Lease, location: str) -> str:

@@ -95,8 +95,10 @@ class Rules:
 
     def accepts_all(self, mode: Mode) -> bool:
         """Whether so much was accepted, and nothing refused, that the service may accept anything."""
+        if mode in self._refuses:
+            return False
         verdict, count = self._alike.get(mode, ("", 0))
-        return mode not in self._refuses and verdict == "accepted" and count >= ACCEPTED_ALIKE
+        return verdict == "accepted" and count >= ACCEPTED_ALIKE
 
     def note_refused_probe(self, mode: Mode) -> None:
         self._refuses.add(mode)
@@ -107,9 +109,10 @@ class Rules:
 
     def _count(self, mode: Mode, verdict: str) -> int:
         last, count = self._alike.get(mode, (verdict, 0))
-        self._alike[mode] = verdict, count + 1 if last == verdict else 1
+        count = count + 1 if last == verdict else 1
+        self._alike[mode] = verdict, count
         self._unjudged[mode] = 0
-        return self._alike[mode][1]
+        return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +127,15 @@ class EndedCall:
 
 def ended_calls(exchanges: Sequence[Exchange], now: float) -> list[EndedCall]:
     """Return the calls of a try that has just ended; a wait that the service asked for is none."""
-    calls = []
+    calls: list[EndedCall] = []
     for exchange in exchanges:
-        ended_at = now - (exchanges[-1].ended_at - exchange.ended_at).total_seconds()
+        if exchange.is_throttled:
+            continue
+        # Exchanges have times of a wall clock. The calls of several threads are compared by the monotonic one.
+        before_last = exchanges[-1].ended_at - exchange.ended_at
+        ended_at = now - before_last.total_seconds()
         began_at = ended_at - exchange.elapsed_ms / 1_000
-        if not exchange.is_throttled:
-            calls.append(EndedCall(exchange.call, began_at, ended_at, exchange.is_success))
+        calls.append(EndedCall(exchange.call, began_at, ended_at, exchange.is_success))
     return calls
 
 
@@ -155,11 +161,16 @@ class CallsBeside:
         """Return how much calls that failed say against their file; `alone_bits` if no others show anything."""
         if not failed:
             return ENOUGH_BITS
-        beside = [self._beside(mode, call) for call in failed]
-        bits = sum(self._bits(mode, *each) for each in zip(failed, beside, strict=True))
-        has_trouble = any(not call.is_right for calls in beside for call in calls)
+        bits = usual_bits = 0.0
+        has_trouble = False
+        for call in failed:
+            beside = self._beside(mode, call)
+            bits += self._bits(mode, call, beside)
+            usual_bits += self._usual_bits(mode, call.call)
+            has_trouble = has_trouble or not all(other.is_right for other in beside)
+        # If no other file shows trouble at that time, a try weighs up to `alone_bits`, also with no call beside it.
         if not has_trouble:
-            bits = max(bits, min(alone_bits, sum(self._usual_bits(mode, call.call) for call in failed)))
+            bits = max(bits, min(alone_bits, usual_bits))
         return min(ENOUGH_BITS, bits)
 
     def _beside(self, mode: Mode, call: EndedCall) -> list[EndedCall]:
@@ -167,28 +178,31 @@ class CallsBeside:
         return [other for other in self._calls[mode, call.call] if since <= other.ended_at <= until]
 
     def _bits(self, mode: Mode, failed: EndedCall, beside: Sequence[EndedCall]) -> float:
-        middle = (failed.began_at + failed.ended_at) / 2
         right = [call.ended_at for call in beside if call.is_right]
-        if not right or not min(right) <= middle <= max(right):
+        if not right:
+            return 0.0
+        # One before it and one after it: in an outage that began or ended meanwhile, there is one of them only.
+        middle = (failed.began_at + failed.ended_at) / 2
+        if not min(right) <= middle <= max(right):
             return 0.0
         share_beside = 1.0 - len(right) / len(beside)
         beside_bits = -math.log2(share_beside) if share_beside else ENOUGH_BITS
         return min(beside_bits, self._usual_bits(mode, failed.call))
 
     def _usual_bits(self, mode: Mode, call: Call) -> float:
-        """Return what a failed call says of its file: by how often one fails in this leg for no fault of its file.
-
-        Laplace's rule of succession: few calls that came out right do not show that the next one would.
-        """
-        known = self._calls[mode, call]
-        wrong = sum(not each.is_right for each in known)
-        return math.log2((len(known) + 2) / (wrong + 1))
+        """Return what a failed call says of its file: by how often one fails in this leg for no fault of its file."""
+        # Laplace's rule of succession: few calls that came out right do not show that the next one would.
+        calls = self._calls[mode, call]
+        wrong = sum(not call.is_right for call in calls)
+        return math.log2((len(calls) + 2) / (wrong + 1))
 
 
 def is_of_content(done: Finished) -> bool:
     """Whether the service failed an item by an answer that speaks of what was sent; no wait heals that."""
-    last = done.exchanges[-1] if done.exchanges else None
-    if not isinstance(done.outcome, Failed) or last is None or last.call is not Call.VERIFY or may_be_outage(last):
+    if not isinstance(done.outcome, Failed) or not done.exchanges:
+        return False
+    last = done.exchanges[-1]
+    if last.call is not Call.VERIFY or may_be_outage(last):
         return False
     return last.status in REFUSED_CONTENT
 

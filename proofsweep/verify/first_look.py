@@ -58,9 +58,10 @@ class FirstLook:
                 if item.audio_version not in {None, audio.facts.version}:  # another one may still be written
                     return item
                 unfit = self._unfit(item, audio)
-        except SourceError as error:  # it may be readable when its turn comes
-            is_stand_in = error.reason == Reason.STAND_IN
-            return replace(item, ineligible=Ineligible(Reason.STAND_IN, error.message)) if is_stand_in else item
+        except SourceError as error:
+            if error.reason == Reason.STAND_IN:
+                return replace(item, ineligible=Ineligible(Reason.STAND_IN, error.message))
+            return item  # it may be readable when its turn comes
         if unfit is None:
             return item
         return replace(item, ineligible=unfit, audio_format=str(audio.audio_format))
@@ -78,7 +79,9 @@ class FirstLook:
             if item.sidecar_version is not None and _may_be_pointer(self._files.facts(item.sidecar)):
                 read_sidecar(item.sidecar, SIDECAR_BYTES, self._files)
             return None
-        return _NO_CREDENTIAL if self._skips_without_credential and audio.is_bare() else None
+        if self._skips_without_credential and audio.is_bare():
+            return _NO_CREDENTIAL
+        return None
 
 
 def _may_be_pointer(facts: FileFacts | Unlisted | None) -> bool:

@@ -58,9 +58,10 @@ class Measurement:
 
     def shows_uplink(self, rate: float | None) -> bool:
         """Whether uploads took most of the time, several at once, and the lane was not full."""
-        is_lane_full = rate is not None and self.calls_let_in >= _FULL * rate * self.seconds
-        sharing = self.upload_seconds * self.rows / self.seconds
-        return 2 * self.upload_seconds >= self.call_seconds and sharing >= _LEAST_SHARING and not is_lane_full
+        if rate is not None and self.calls_let_in >= _FULL * rate * self.seconds:
+            return False
+        uploads_at_once = self.upload_seconds * self.rows / self.seconds
+        return 2 * self.upload_seconds >= self.call_seconds and uploads_at_once >= _LEAST_SHARING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +117,13 @@ def forecast(
     ends_at = None
     if seconds is not None and seconds_range is None:
         ends_at = now + timedelta(seconds=seconds)
+    calls_expected = math.ceil(eligible * calls_of_row) + PROBES_OF_A_LEG
     is_reset_ahead = means.reset is not None and means.reset > now
     return Forecast(
         calls=eligible * CALLS_PER_ITEM,
         calls_least=(eligible - may_be_free) * CALLS_PER_ITEM,
         calls_of_quota=PROBES_OF_A_LEG,
-        calls_expected=math.ceil(eligible * calls_of_row) + PROBES_OF_A_LEG,
+        calls_expected=calls_expected,
         headroom=means.headroom,
         reserve=means.bounds.reserve,
         quota_reset=means.reset if is_reset_ahead else None,

@@ -36,23 +36,27 @@ def note_leg(results: Results, plan: Plan) -> None:
 
 
 def _refresh_latest(results: Results, plan: Plan) -> None:
-    """Begin to make the next base, unless another leg of the run works: the last one does it."""
+    # Of the legs of a run that work at once, the last one makes it for all.
     if not any(leg.is_alive for leg in Legs(results, plan).shown()):
         refresh_if_due(results)
 
 
 def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: datetime) -> float | None:
     """Return the calls a second that this key's last leg which was refused any has learned; None after some days."""
-    lane = (base_url.split("/")[2], key_fingerprint)
+    host = base_url.split("/")[2]
     learned: list[tuple[datetime, str, float]] = []
     for run in results.log.known.newest_first():
         for leg in run.legs:
-            if (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) != lane:
+            counts, finished_at = leg.counts, leg.finished_at
+            if counts.get("base_url_host") != host or counts.get("key_fingerprint") != key_fingerprint:
                 continue
-            rate, finished_at = leg.counts.get("rate_learned"), leg.finished_at
+            rate = counts.get("rate_learned")
             if isinstance(rate, float) and finished_at and finished_at >= now - _RATE_IS_KEPT:
                 learned.append((finished_at, run.plan.run_id, rate))
-    return max(learned)[-1] if learned else None
+    if not learned:
+        return None
+    _, _, newest_rate = max(learned)
+    return newest_rate
 
 
 def newest_measurement(results: Results, environment: str) -> Measurement | None:
@@ -79,9 +83,10 @@ def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
         if since and until and since < ended and until > began:
             at_once += 1
     call_seconds, upload_seconds = leg.row_seconds
+    taken = ended - began
     return Measurement(
         rows=rows * at_once,
-        seconds=(ended - began).total_seconds(),
+        seconds=taken.total_seconds(),
         calls=leg.count("calls") * at_once,
         sent_bytes=leg.count("bytes_sent") * at_once,
         throttled=leg.count("throttled") * at_once,

@@ -73,8 +73,10 @@ class Heartbeat:
     @property
     def store_is_well(self) -> bool:
         """Whether the results store takes what is written; read by threads beside the one that writes."""
+        if self._failing_since is not None:
+            return False
         since = self._writing_since
-        return self._failing_since is None and (since is None or self.uptime() - since < _SLOW_WRITE_SECONDS)
+        return since is None or self.uptime() - since < _SLOW_WRITE_SECONDS
 
     def watch(self, over: Event) -> None:
         """Count which times are over until `over` is set, on a thread that never touches the store: that may hang."""
@@ -105,9 +107,9 @@ class Heartbeat:
         A store that fails at that last moment is waited for as well, by a leg that was stopped as long as its drain.
         """
         while not over.is_set():
-            began_at = self.uptime()
+            next_at = self.uptime() + FLUSH_SECONDS
             self.write()
-            over.wait(max(0.0, began_at + FLUSH_SECONDS - self.uptime()))
+            over.wait(max(0.0, next_at - self.uptime()))
         self.write()
         while self._failing_since is not None and self.stop.drain_left_seconds > 0:
             sleep(min(FLUSH_SECONDS, self.stop.drain_left_seconds))
@@ -139,7 +141,8 @@ class Heartbeat:
             self._failing_since, self._why_failing = None, ""
         except ProofsweepError as error:
             self._why_failing = error.message
-            self._failing_since = self._writing_since if self._failing_since is None else self._failing_since
+            if self._failing_since is None:
+                self._failing_since = self._writing_since
         finally:
             self._writing_since = None
 
@@ -156,8 +159,11 @@ class Heartbeat:
             self.stop.pull(reason)
 
     def _is_due(self) -> bool:
-        is_news = self.stop.reason is not None and not self._has_told_stop
-        return is_news or abs((self.held.signs.clock() - self._beaten_at).total_seconds()) >= HEARTBEAT_SECONDS
+        if self.stop.reason is not None and not self._has_told_stop:
+            return True
+        # By a wall clock, which may be put back: then the time since the last heartbeat is negative.
+        since_last = self.held.signs.clock() - self._beaten_at
+        return abs(since_last.total_seconds()) >= HEARTBEAT_SECONDS
 
     def _beat(self) -> None:
         self._has_told_stop = self.stop.reason is not None
@@ -192,7 +198,9 @@ class ProgressMeter:
         if not self._counts or now - self._counts[-1][0] >= 1.0:
             self._counts.append((now, rows))
         since, before = self._counts[0]
-        return (rows - before) / (now - since) if now > since else None
+        if now <= since:
+            return None
+        return (rows - before) / (now - since)
 
 
 class Leg:
@@ -212,17 +220,15 @@ class Leg:
         drain_seconds: float,
     ) -> None:
         """Take the configured `known_good` files, and the location and digest of each sidecar that was `recovered`."""
-        number = held.number
-        self.plan, self.number, self.results = plan, number, results
+        self.plan, self.number, self.results = plan, held.number, results
         self.stop, self.workers, self.dispatcher = service.stop, service.workers, service.dispatcher
         self.stop.drain_seconds = drain_seconds
         _say_if_fewer(service.pace.workers, service.workers.most)
-        partition, is_ingest = plan.partition_of_leg(number), plan.catalog_kind == INGEST
-        root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
-        self.completed = CompletedRows(results, plan, partition)
-        journal = Journal(results, plan.run_id, number, held.signs.holder.writer)
-        self.parts = LegParts(results, plan, number, journal)
-        probes, spent = service.partner.for_probes(), calls_sent(service.unattributed)
+        self.completed = CompletedRows(results, plan, plan.partition_of_leg(self.number))
+        journal = Journal(results, plan.run_id, self.number, held.signs.holder.writer)
+        self.parts = LegParts(results, plan, self.number, journal)
+        spent = calls_sent(service.unattributed)  # to examine the service, before the leg begins
+        probes = service.partner.for_probes()
         self.budget = Budget(bounds, probes, service.stop, utc_now, QUOTA_PROBE_SECONDS, spent=spent)
         self.trail = AuditTrail(
             journal=journal,
@@ -231,12 +237,13 @@ class Leg:
             environment=plan.environment,
             completed=self.completed,
         )
+        root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
         self.verify = VerifyContext(
             partner=service.partner.for_items(),
             files=service.files.within(root),
             clock=service.clock,
             duplicates=DuplicateCache(service.stop, service.workers.make_room) if dedupe else None,
-            is_as_planned=is_ingest,
+            is_as_planned=plan.catalog_kind == INGEST,
             budget=self.budget,
         )
         known = KnownFiles.of_catalog(self.verify.files, root, PastAnswers(results, plan), emptied_of(results, plan))
@@ -257,7 +264,8 @@ class Leg:
             abort=service.abort,
             progress=lambda: self.progress,
         )
-        self.row_context, self._meter = RowContext(plan.run_id, number, plan.environment, recovered), ProgressMeter()
+        self.row_context = RowContext(plan.run_id, held.number, plan.environment, recovered)
+        self._meter = ProgressMeter()
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""

@@ -66,21 +66,24 @@ class KnownFiles:
         if isinstance(done.outcome, Accepted) and done.original is None and read.sha256 is not None:
             proof_id = done.outcome.answer.response.proof_id
             digests = read.sha256, read.sidecar_sha256
-            self._accepted.append(AcceptedItem(read.size_bytes, item.audio, item.sidecar, *digests, proof_id))
+            accepted = AcceptedItem(read.size_bytes, item.audio, item.sidecar, *digests, proof_id)
+            self._accepted.append(accepted)
 
     def accepted(self) -> list[AcceptedItem]:
         """Return accepted items by their size; ResultsError if the answers of earlier runs cannot be read."""
-        known = {*self._accepted.copy(), *self.past.accepted()}
+        accepted = {*self._accepted.copy(), *self.past.accepted()}
         # Somebody may erase proofs while this leg works: their refusal says nothing against the registry.
         erased = {*self.past.erased()}
-        still = (item for item in known if item.proof_id is None or item.proof_id not in erased)
-        return sorted(still, key=lambda item: (item.audio_bytes, item.audio))
+        registered = (item for item in accepted if item.proof_id is None or item.proof_id not in erased)
+        return sorted(registered, key=lambda item: (item.audio_bytes, item.audio))
 
 
 def folder_in_question(done: Finished) -> str:
     """Return the folder of the file that could not be read: of the sidecar, if the audio was."""
     item = done.item
-    return folder_of(item.audio if done.read is None or item.sidecar is None else item.sidecar)
+    if done.read is None or item.sidecar is None:
+        return folder_of(item.audio)
+    return folder_of(item.sidecar)
 
 
 class CheckFinding(StrEnum):
@@ -118,8 +121,10 @@ class Checks:
 
         So does a status that speaks of what was sent, unless such statuses are in question.
         """
-        done = self._sent(str(_SILENCE), None if mode is Mode.ONE_FILE else str(_NO_PROOF))
-        return replace(_shown_by_silence(done, needs_verdict=needs_verdict), exchanges=done.exchanges)
+        sidecar = None if mode is Mode.ONE_FILE else str(_NO_PROOF)
+        done = self._sent(str(_SILENCE), sidecar)
+        result = _shown_by_silence(done, needs_verdict=needs_verdict)
+        return replace(result, exchanges=done.exchanges)
 
     def send_known(self, mode: Mode, refused: str | None = None) -> Result:
         """Send up to three known-good files and accepted items: most of them must be accepted.
@@ -130,14 +135,19 @@ class Checks:
         sent = list(islice(of_service, _KNOWN_SENT))
         if not sent:
             return Result(CheckFinding.NOTHING_KNOWN)
-        exchanges = [exchange for done in sent for exchange in done.exchanges]
-        others = [done.outcome for done in sent if isinstance(done.outcome, Failed | Rejected)]
+        exchanges: list[Exchange] = []
+        others: list[Failed | Rejected] = []
+        for done in sent:
+            exchanges += done.exchanges
+            if isinstance(done.outcome, Failed | Rejected):
+                others.append(done.outcome)
         if 2 * len(others) < len(sent):
             return replace(RIGHT, exchanges=exchanges)
+        last = others[-1]
         why = (
-            f"{len(others)} of {len(sent)} files that were accepted before, and have not changed, are "
-            f"{word_for(others[-1])} ({others[-1].reason}) now: suspect another environment, the sidecar's wire name "
-            "or an emptied registry (`proofsweep doctor` asks with the files of `service.known_good`)."
+            f"{len(others)} of {len(sent)} files that were accepted before, and have not changed, are {word_for(last)} "
+            f"({last.reason}) now: suspect another environment, the sidecar's wire name or an emptied registry "
+            "(`proofsweep doctor` asks with the files of `service.known_good`)."
         )
         return Result(CheckFinding.WRONG, why, exchanges=exchanges)
 
@@ -145,15 +155,18 @@ class Checks:
         good = [item for item in self.known_good if item.mode is mode]
         for item in random.sample(good, len(good)):
             yield self._sent(item.audio, item.sidecar)
-        accepted = [item for item in self.known.accepted() if item.mode is mode][:_DRAWN_AMONG]
-        for known in random.sample(accepted, len(accepted)):
+        # They are sorted by their size. Each time others of the smallest are sent, so that a check sends few bytes.
+        accepted = [item for item in self.known.accepted() if item.mode is mode]
+        smallest = accepted[:_DRAWN_AMONG]
+        for known in random.sample(smallest, len(smallest)):
             if known.audio_sha256 != refused and _is_unchanged(known, self.verify.files):
                 yield self._sent(known.audio, known.sidecar)
 
     def _sent(self, audio: str, sidecar: str | None) -> Finished:
         """Take a file or pair, of any place, through the core flow."""
         item = WorkItem(manifest_row=CHECK_ROW, item_id="check", audio=audio, sidecar=sidecar)
-        partner, files, budget = self.verify.partner.for_probes(), self.verify.files.within(None), self.trail.budget
+        partner, files = self.verify.partner.for_probes(), self.verify.files.within(None)
+        budget = self.trail.budget
         context = VerifyContext(partner=partner, files=files, clock=self.verify.clock, budget=budget)
         with budget.for_check(is_awaited=partner.session.context.dispatcher.is_open):
             done = verify_item(item, context, partial(self.trail.note, None, owed_to=CHECK_ROW))
@@ -165,12 +178,10 @@ class Checks:
         return done
 
     def folders_away(self, in_question: Mapping[str, Sequence[Finished]]) -> dict[str, Away]:
-        """Look at the folders of files that could not be read; return why each of them is away that is.
-
-        A folder that was closed to us when the run was planned, and still is, has its row.
-        """
-        found = self.known.presence.away_among(in_question)
-        return {folder: away for folder, away in found.items() if away and not _has_row(away, in_question[folder])}
+        """Look at the folders of files that could not be read; return why each of them is away that is."""
+        looked_at = self.known.presence.away_among(in_question)
+        # A folder that was closed to us when the run was planned, and still is, has its row.
+        return {folder: away for folder, away in looked_at.items() if away and not _has_row(away, in_question[folder])}
 
 
 def _shown_by_silence(done: Finished, *, needs_verdict: bool) -> Result:
@@ -191,14 +202,20 @@ def _shown_by_silence(done: Finished, *, needs_verdict: bool) -> Result:
 
 
 def _has_row(away: Away, in_question: Sequence[Finished]) -> bool:
-    planned = (done.item.ineligible for done in in_question)
-    return away.is_closed and all(why is not None and why.reason is Reason.UNREADABLE_FOLDER for why in planned)
+    if not away.is_closed:
+        return False
+    for done in in_question:
+        planned = done.item.ineligible
+        if planned is None or planned.reason is not Reason.UNREADABLE_FOLDER:
+            return False
+    return True
 
 
 def _is_of_source(done: Finished) -> bool:
     """Whether an item came out as it did because of its file, which says nothing of the service."""
-    reason = done.outcome.reason if isinstance(done.outcome, Failed) else None
-    return isinstance(done.outcome, Ineligible) or reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}
+    if isinstance(done.outcome, Failed):
+        return done.outcome.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}
+    return isinstance(done.outcome, Ineligible)
 
 
 def _is_unchanged(item: AcceptedItem, files: Files) -> bool:

@@ -39,8 +39,11 @@ class RateLeases:
         """Take the calls per second that an earlier run learned for all processes together, if one did."""
         lane = service.key_fingerprint, service.settings.base_url
         self._store, self._service, self._dispatcher = store, service, service.dispatcher
-        self._folder, self._pause_name = layout.rate_leases_folder(*lane), layout.rate_pause_name(*lane)
-        weight = Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY
+        self._folder = layout.rate_leases_folder(*lane)
+        self._pause_name = layout.rate_pause_name(*lane)
+        weight = Weight.VERIFY
+        if plan is not None and plan.catalog_kind == INGEST:
+            weight = Weight.INGEST
         self._share = RateShare(token=secrets.token_hex(6), weight=weight, known=rate)
         self._pause = SharedPause(token=self._share.token)
 
@@ -53,6 +56,7 @@ class RateLeases:
         ]
         for thread in threads:
             thread.start()
+        # The first call must not go before the others' leases and a pause are known; without a store, it goes anyway.
         late_at = monotonic() + _FIRST_SECONDS
         for is_known in (has_looked, has_read):
             is_known.wait(max(0.0, late_at - monotonic()))
@@ -68,7 +72,8 @@ class RateLeases:
     def look(self) -> None:
         """Exchange news with the others now; without a store each finds its part alone."""
         with suppress(ResultsError):
-            share = self._share.look(self.read(), self._dispatcher.report(), self._dispatcher.clock())
+            others, report = self.read(), self._dispatcher.report()
+            share = self._share.look(others, report, self._dispatcher.clock())
             self._dispatcher.take(share)
             if share.lease is not None:
                 self._store.replace(self._name, json_bytes(asdict(share.lease)))
@@ -80,9 +85,11 @@ class RateLeases:
         leases = dict[str, RateLease]()
         for name in self._store.names(self._folder):
             token = name.rpartition("/")[2].removesuffix(".json")
-            content = None if token == self._share.token else self._store.read(name)
+            if token == self._share.token:
+                continue
+            content = self._store.read(name) or b""
             with suppress(ValueError):
-                leases[token] = _LEASE.validate_json(content or b"")
+                leases[token] = _LEASE.validate_json(content)
         return leases
 
     def tell_pause(self) -> None:
@@ -104,6 +111,7 @@ class RateLeases:
         with suppress(ValueError):
             told = _PAUSE.validate_json(content or b"")
         pause_seconds = self._pause.heed(told, self._dispatcher.clock(), self._service_time())
+        # Processes that begin again together would all be refused: each begins in its turn.
         if pause_seconds:
             self._dispatcher.pause(pause_seconds + self._share.turn_seconds)
 
@@ -121,7 +129,9 @@ class RateLeases:
     def _keep_lease(self, over: Event, has_looked: Event) -> None:
         refused, looked_at = 0, -LOOK_SECONDS
         while not over.is_set():
-            if self._dispatcher.refused != refused or monotonic() - looked_at >= LOOK_SECONDS:
+            # A call that was refused is news for the others, which they are told at once.
+            is_due = monotonic() - looked_at >= LOOK_SECONDS
+            if is_due or self._dispatcher.refused != refused:
                 refused, looked_at = self._dispatcher.refused, monotonic()
                 self.look()
                 has_looked.set()
@@ -130,7 +140,6 @@ class RateLeases:
             self._store.delete(self._name)
 
     def _keep_pause(self, over: Event, has_read: Event) -> None:
-        """Tell at once, and read often; a pause that lasts stays for a process that begins before its end."""
         while not over.is_set():
             self.tell_pause()
             self.heed_pause()
@@ -138,6 +147,7 @@ class RateLeases:
             if self._dispatcher.throttled.wait(READ_SECONDS):
                 self._dispatcher.throttled.clear()
         self.tell_pause()
+        # A pause that lasts stays for a process that begins before its end.
         if self._pause.is_left_over(self._dispatcher.clock()):
             with suppress(ResultsError):
                 self._store.delete(self._pause_name)

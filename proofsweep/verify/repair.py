@@ -33,18 +33,23 @@ def end_dead_legs(
     """
     runs = results.log.runs()
     records: list[RunRecord | OperationRecord] = [*runs.records.values(), *runs.operations.values()]
-    opened = [(record.plan, leg) for record in records for leg in record.open]
+    opened: list[tuple[AnyRun, BegunLeg]] = []
+    for record in records:
+        opened += [(record.plan, leg) for leg in record.open]
 
     def is_awaited(other: AnyRun, leg: BegunLeg) -> bool:
         return run is not None and _is_awaited(other, leg, run, partition)
 
-    def is_dead(other_leg: tuple[AnyRun, BegunLeg]) -> bool:
-        legs = Legs(results, other_leg[0], clock)
-        signs = legs.signs_of(other_leg[1])
-        may_be_dead = is_awaited(*other_leg) or _seems_gone(signs)
-        return may_be_dead and not signs.are_alive(legs.rest)
+    def is_dead(open_leg: tuple[AnyRun, BegunLeg]) -> bool:
+        other, leg = open_leg
+        legs = Legs(results, other, clock)
+        signs = legs.signs_of(leg)
+        if not is_awaited(other, leg) and not _seems_gone(signs):
+            return False
+        return not signs.are_alive(legs.rest)
 
-    are_dead = list(some_at_once(opened, is_dead, max(1, len(opened))))  # each may have to be waited for
+    # Each may have to be watched for 30 s, so all are watched at once.
+    are_dead = list(some_at_once(opened, is_dead, max(1, len(opened))))
     for (other, leg), was_dead in zip(opened, are_dead, strict=True):
         if was_dead:
             with nullcontext() if is_awaited(other, leg) else suppress(ResultsError):
@@ -54,22 +59,29 @@ def end_dead_legs(
 def _is_awaited(other: AnyRun, leg: BegunLeg, run: AnyRun, partition: int | None) -> bool:
     if other.run_id == run.run_id:
         return partition in {None, (leg.leg - 1) % run.partitions}
-    if not isinstance(other, Plan) or not isinstance(run, Plan) or INGEST in {other.catalog_kind, run.catalog_kind}:
+    if not isinstance(other, Plan) or not isinstance(run, Plan):
         return False
-    return (other.environment, other.identity) == (run.environment, run.identity)
+    # A pass holds its folder, and waits for no other run; nor does another run wait for a pass.
+    if INGEST in {other.catalog_kind, run.catalog_kind}:
+        return False
+    return other.environment == run.environment and other.identity == run.identity
 
 
 def _seems_gone(signs: Signs) -> bool:
     shown = signs.shown()
-    return shown is None or shown.is_gone or (not shown.holder.is_here and shown.age_seconds > _ABANDONED_SECONDS)
+    if shown is None or shown.is_gone:
+        return True
+    return not shown.holder.is_here and shown.age_seconds > _ABANDONED_SECONDS
 
 
 def _end_dead_leg(results: Results, run: AnyRun, leg: BegunLeg) -> None:
+    # Its process died between its receipt and its end in the log: what it published stands.
     if results.store.read(layout.receipt_name(run.run_id, leg.leg)) is not None:
         finish_leg(results, run, leg.leg)
         return
     facts = {name: fact for name, fact in leg.holder.facts.items() if name != BOUNDS}
     parts = LegParts.found(results, run, leg.leg, leg.holder.writer)
+    ended_by = EndedBy(leg.ends_as or EndedBy.KILLED)
     with suppress(RunIsActive):  # another process ended it meanwhile, or its own did
-        settle_leg(parts, EndedBy(leg.ends_as or EndedBy.KILLED), facts, is_given_up=leg.is_given_up)
+        settle_leg(parts, ended_by, facts, is_given_up=leg.is_given_up)
     log(LogEvent.LEG_TAKEN_OVER, run_id=run.run_id, leg=leg.leg)

@@ -33,9 +33,11 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
     for plan in unfinished:
         settle_last_legs(results, plan, clock)
         completed = CompletedRows.load(results, plan)
-        rest = (item.item_id for item in completed.items())
-        is_own = not completed.remaining or plan.catalog_kind == INGEST  # a pass ends its own runs
-        if is_own or not are_known_since(results, plan, rest):
+        # A pass ends its own runs. Of another run, later ones may have verified all that remains of it.
+        if not completed.remaining or plan.catalog_kind == INGEST:
+            return plan
+        remaining = (item.item_id for item in completed.items())
+        if not are_known_since(results, plan, remaining):
             return plan
         supersede(results, plan, clock)
     return None
@@ -49,7 +51,9 @@ def rows_of_resumed(results: Results, resumed: Plan | None, due_before: datetime
     """
     if resumed is None:
         return None
-    return results.items(resumed) if due_before is None else CompletedRows.load(results, resumed).items()
+    if due_before is None:
+        return results.items(resumed)
+    return CompletedRows.load(results, resumed).items()
 
 
 def rest_of_retry(
@@ -68,13 +72,19 @@ def rest_of_retry(
     own = [leg for leg in begun if leg.holder.facts.get("flow_run_id") == flow_run_id]
     if not own or begun[-1] is not own[-1]:
         return run_id, bounds
+    # The last legs of its partitions began together, and shared these bounds.
     noted = own[-1].holder.facts[BOUNDS]
-    together = {plan.partition_of_leg(leg.leg): leg.leg for leg in own if leg.holder.facts[BOUNDS] == noted}
-    ended = [leg for leg in record.legs if leg.leg in together.values()]
+    last_legs: dict[int, int] = {}
+    for leg in own:
+        if leg.holder.facts[BOUNDS] == noted:
+            partition = plan.partition_of_leg(leg.leg)
+            last_legs[partition] = leg.leg
+    ended = [leg for leg in record.legs if leg.leg in last_legs.values()]
     if not any(leg.ended_by == EndedBy.KILLED for leg in ended):
         return run_id, bounds
     left = _BOUNDS.validate_python(noted)
     if left.max_calls is not None:
-        left = replace(left, max_calls=max(0, left.max_calls - sum(leg.count("calls") for leg in ended)))
+        calls = sum(leg.count("calls") for leg in ended)
+        left = replace(left, max_calls=max(0, left.max_calls - calls))
     has_planned = begun[0] is own[0]
     return run_id if has_planned else None, left

@@ -36,14 +36,16 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
 
     Once the leg ends, no other item is read. What was begun is awaited, whatever fails: a leg is settled after that.
     """
-    before, begun, finished = list[Future[bool]](), list[Future[bool]](), 0
-    going = _until_stop(leg, items)
+    before, begun = list[Future[bool]](), list[Future[bool]]()
+    finished = 0
+    remaining = _until_stop(leg, items)
     latest: Latest | None = None
     try:
-        while portion := list(islice(going, _ITEMS_AT_ONCE)):
+        while portion := list(islice(remaining, _ITEMS_AT_ONCE)):
             touched = [item.item_id for item in portion if item.is_touched]
             earlier: dict[str, Row] = {}
-            if touched:  # a store that cannot be read is waited for: what was answered already is not paid again
+            # A store that cannot be read is waited for: what was answered already is not paid again.
+            if touched:
                 latest = latest or leg.attribution.awaited(partial(Latest, leg.results))
                 earlier = leg.attribution.awaited(partial(latest.whole_answers, leg.plan.environment, touched))
             begun = []
@@ -91,8 +93,9 @@ def _work(leg: Leg, item: WorkItem) -> bool:
             leg.stop.rest(_STORE_CHECK_SECONDS)
     if leg.stop.reason is not None or not leg.attribution.may_try(item):
         return False
+    # What the plan found ineligible makes no call, so it is written down also when no calls are left.
     is_free = item.ineligible is not None and not item.may_be_found
-    if not (is_free or leg.budget.may_begin(item.manifest_row)):
+    if not is_free and not leg.budget.may_begin(item.manifest_row):
         return False
     began_at = leg.dispatcher.clock()
     try:
