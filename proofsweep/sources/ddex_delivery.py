@@ -119,7 +119,11 @@ class Deliveries:
     @property
     def withdrawn(self) -> set[tuple[str, str]]:
         """The releases that messages withdraw, by their senders and each of their IDs."""
-        return {(sender, known.partition(":")[2]) for _, sender, known in self._withdrawn}
+        releases: set[tuple[str, str]] = set()
+        for _, sender, release_id in self._withdrawn:
+            _, _, plain_id = release_id.partition(":")
+            releases.add((sender, plain_id))
+        return releases
 
     @property
     def are_there(self) -> bool:
@@ -129,15 +133,17 @@ class Deliveries:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
         messages = [file for file in xml if file.is_message]
         in_folder = (posixpath.join(folder.location, name) for name in folder.files)
-        completions = [*filter(self._completion_files.cover, in_folder)]
+        completions = list(filter(self._completion_files.cover, in_folder))
         completions += [file.location for file in xml if file.is_completion]
         if messages or completions:
             if self._is_stray(folder.location, messages, completions):
                 self._keep_stray(messages, completions)
             else:
                 self._keep(folder.location, messages, completions)
-        known = {posixpath.basename(file.location) for file in xml}
-        left = replace(folder, files=[name for name in folder.files if name not in known]) if known else folder
+        left = folder
+        if xml:
+            xml_names = {posixpath.basename(file.location) for file in xml}
+            left = replace(folder, files=[name for name in folder.files if name not in xml_names])
         above = self._release_of(folder.location)
         if above is None:
             return left, messages
@@ -149,14 +155,22 @@ class Deliveries:
         """Whether messages lie where suppliers, or what they send, have their folders."""
         if not self._is_watched or folder == self._top:
             return self._is_watched
+        if posixpath.dirname(folder) != self._top:
+            return False
+        # A supplier's folder and a delivery's may both lie here. A delivery's has the name of a batch, or of its
+        # message, or holds a completion file.
         name = posixpath.basename(folder)
-        names = (posixpath.splitext(posixpath.basename(message.location))[0] for message in messages)
-        is_release = any(f"{name}_".startswith(f"{each}_") for each in names)
-        is_said = completions or is_release or BATCH_ID.fullmatch(name)
-        return posixpath.dirname(folder) == self._top and not is_said
+        if completions or BATCH_ID.fullmatch(name):
+            return False
+        for message in messages:
+            stem, _ = posixpath.splitext(posixpath.basename(message.location))
+            if f"{name}_".startswith(f"{stem}_"):
+                return False
+        return True
 
     def _keep_stray(self, messages: Sequence[XmlFile], completions: Sequence[str]) -> None:
-        self.strays += [*(file.location for file in messages), *completions]
+        self.strays += [file.location for file in messages]
+        self.strays += completions
         for file in messages:
             if file.message is not None and file.message.is_purge:
                 self._withdraw(file.message)
@@ -166,14 +180,18 @@ class Deliveries:
             self._completions[location] = completions[0]
         if not messages:
             return
-        self._releases[location] = release = _ReleaseFolder(location=location)
-        release.version = ",".join(f"{posixpath.basename(file.location)} {file.facts.version}" for file in messages)
-        release.broken += [file for file in messages if file.message is None]
-        for message in (file.message for file in messages if file.message is not None):
-            self._packed[message.location] = zlib.compress(pickle.dumps(message))
-            release.messages.append(replace(message, files=()))
-            if message.is_purge:
-                self._withdraw(message)
+        release = _ReleaseFolder(location=location)
+        self._releases[location] = release
+        versions = (f"{posixpath.basename(file.location)} {file.facts.version}" for file in messages)
+        release.version = ",".join(versions)
+        for file in messages:
+            if file.message is None:
+                release.broken.append(file)
+                continue
+            self._packed[file.message.location] = zlib.compress(pickle.dumps(file.message))
+            release.messages.append(replace(file.message, files=()))
+            if file.message.is_purge:
+                self._withdraw(file.message)
 
     def _withdraw(self, purge: ErnMessage) -> None:
         for key in _keys_of(purge):
@@ -186,6 +204,7 @@ class Deliveries:
         has_no_row: Callable[[str], bool],
     ) -> Iterator[ManifestRow]:
         """Yield the rows of all folders that were taken, and of what messages name and nobody sent."""
+        # A later message may withdraw a release, or repeat its files: no row is known before all messages are.
         self._sort_batches()
         self._find_repeated()
         for release in self._releases.values():
@@ -194,19 +213,23 @@ class Deliveries:
                 for row in rows_in(folder, named):
                     yield self._row_of(row, named.here.pop(row.audio or "", []), release)
             for location, namings in self._left_of(named, has_no_row):
-                is_there = location in named.here
                 row = row_at(location)
-                yield self._row_of(row, namings, release) if is_there else self._missing(row, namings[0], release)
+                if location in named.here:
+                    yield self._row_of(row, namings, release)
+                else:
+                    yield self._missing(row, namings[0], release)
             for file in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(file.reason, file.error or "")
                 yield self._placed(row_at(file.location), refused, release)
         refused = Ineligible(Reason.MISSING_AUDIO, "The manifest of the batch names this message, and it is not there.")
         for location, batch in self.batches.items():
+            tags = {"batch": posixpath.basename(location)}
             for name in self._absent_from(batch):
                 self.counts.missing += 1
-                row = row_at(below(location, next(candidates(name), name)))
-                yield replace(row, refused=refused, tags={"batch": posixpath.basename(location)}, batch=location)
+                path = next(candidates(name), name)
+                row = row_at(below(location, path))
+                yield replace(row, refused=refused, tags=tags, batch=location)
 
     def _left_of(self, named: NamedFiles, has_no_row: Callable[[str], bool]) -> Iterator[tuple[str, Sequence[Naming]]]:
         """Yield the named recordings that no folder's listing gave: what is left out there, and what is missing."""
@@ -225,11 +248,12 @@ class Deliveries:
         repeated = self._newest.get(_item_id(naming.message, location))
         if repeated is None:
             return False
-        here = naming.file.declared or Declared()
-        there = repeated.declared or Declared()
-        shared = here.digests.keys() & there.digests.keys()
-        is_same = all(here.digests[algorithm] == there.digests[algorithm] for algorithm in shared)
-        return is_same and (bool(shared) or not self._is_watched)
+        digests = (naming.file.declared or Declared()).digests
+        other_digests = (repeated.declared or Declared()).digests
+        shared = digests.keys() & other_digests.keys()
+        if not shared:
+            return not self._is_watched
+        return all(digests[algorithm] == other_digests[algorithm] for algorithm in shared)
 
     def _release_of(self, folder: str) -> _ReleaseFolder | None:
         """Return the nearest release in whose folder a folder lies, or which it is; None if it is of none."""
@@ -243,34 +267,47 @@ class Deliveries:
     def _sort_batches(self) -> None:
         """Find which releases were sent together, when all messages are known."""
         children = Counter(posixpath.dirname(location) for location in self._releases)
-        alone = {self._top, *self._completions}
-        batches: defaultdict[str, dict[str, Release]] = defaultdict(dict)
-        live = {key for message in self._messages() if not message.is_purge for key in _keys_of(message)}
+        live: set[tuple[str, ...]] = set()
+        names: set[tuple[str, ...]] = set()
+        for message in self._messages():
+            if not message.is_purge:
+                live.update(_keys_of(message))
+                names.add(message.item_names)
+        releases: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for location, folder in self._releases.items():
-            above, newest = posixpath.dirname(location), folder.newest
-            is_below = location not in alone and is_within(above, self._top) and not self._is_of_suppliers(above)
-            is_batch = is_below and (above in self._completions or children[above] > 1)
-            self._batch_of[location] = batch = above if is_batch else location
-            is_apart = [self._is_apart(message, live) for message in folder.messages]
-            batches[batch][location] = Release(
+            batch = self._folder_of_batch(location, children)
+            self._batch_of[location] = batch
+            newest = folder.newest
+            releases[batch][location] = Release(
                 sender="" if newest is None else newest.sender,
-                is_apart=bool(is_apart) and all(is_apart),
+                is_apart=self._are_apart(folder.messages, live),
                 is_whole=not any(file.is_cut_short for file in folder.broken),
                 version=folder.version,
             )
-        self.batches = {
-            location: Batch(location=location, completion=self._completions.get(location), releases=releases)
-            for location, releases in batches.items()
-        }
-        self.counts.batches = len(self.batches)
-        self.counts.releases = len({message.item_names for message in self._messages() if not message.is_purge})
+        batches: dict[str, Batch] = {}
+        for batch in releases:
+            completion = self._completions.get(batch)
+            batches[batch] = Batch(location=batch, completion=completion, releases=releases[batch])
+        self.batches = batches
+        self.counts.batches = len(batches)
+        self.counts.releases = len(names)
 
-    def _is_of_suppliers(self, folder: str) -> bool:
-        return self._is_watched and folder == self._top
+    def _folder_of_batch(self, release: str, children: Mapping[str, int]) -> str:
+        """Return the folder of a release, or the one above it if several releases, or a completion file, lie there."""
+        above = posixpath.dirname(release)
+        if release == self._top or release in self._completions or not is_within(above, self._top):
+            return release
+        if self._is_watched and above == self._top:  # there are the folders of suppliers
+            return release
+        is_batch = above in self._completions or children[above] > 1
+        return above if is_batch else release
 
     def _messages(self) -> Iterator[ErnMessage]:
         for release in self._releases.values():
             yield from release.messages
+
+    def _are_apart(self, messages: Sequence[ErnMessage], live: set[tuple[str, ...]]) -> bool:
+        return bool(messages) and all(self._is_apart(message, live) for message in messages)
 
     def _is_apart(self, message: ErnMessage, live: set[tuple[str, ...]]) -> bool:
         """Whether nobody verifies or moves a message's files; a purge stays as long as what it withdraws."""
@@ -279,8 +316,7 @@ class Deliveries:
         return message.is_test or self._is_withdrawn(message)
 
     def _is_withdrawn(self, message: ErnMessage) -> bool:
-        times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(message))
-        return max(times, default=_NEVER) > message.order
+        return any(self._withdrawn.get(key, _NEVER) > message.order for key in _keys_of(message))
 
     def _find_repeated(self) -> None:
         """Find the items that lie in several folders: an update repeats files, or comes without them."""
@@ -296,8 +332,8 @@ class Deliveries:
                     self._keep_newest(_item_id(message, location), _Repeated(message, file.declared))
 
     def _keep_newest(self, item_id: str, repeated: "_Repeated") -> None:
-        known = self._newest.get(item_id)
-        if known is None or known.message.order < repeated.message.order:
+        before = self._newest.get(item_id)
+        if before is None or before.message.order < repeated.message.order:
             self._newest[item_id] = repeated
 
     def _unpacked(self, message: ErnMessage) -> ErnMessage:
@@ -312,14 +348,17 @@ class Deliveries:
         for message in map(self._unpacked, messages):
             for file in message.files:
                 location = self._files.located(message, file)
-                at = expected(message, file) if location is None else location
-                if (message.item_names, at) in said:
+                place = expected(message, file) if location is None else location
+                # The first message that names a file of its release is the newest one: older ones are out of date.
+                if (message.item_names, place) in said:
                     continue
-                said.add((message.item_names, at))
-                if location is not None and self._release_of(posixpath.dirname(location)) is release:
-                    named.here.setdefault(location, []).append(Naming(file, message))
-                elif location is None and file.role is Role.RECORDING:
-                    named.missing.setdefault(at, Naming(file, message))
+                said.add((message.item_names, place))
+                naming = Naming(file, message)
+                if location is None:
+                    if file.role is Role.RECORDING:
+                        named.missing.setdefault(place, naming)
+                elif self._release_of(posixpath.dirname(location)) is release:
+                    named.here.setdefault(location, []).append(naming)
         return named
 
     def _row_of(self, row: ManifestRow, namings: Sequence[Naming], release: _ReleaseFolder) -> ManifestRow:
@@ -327,14 +366,15 @@ class Deliveries:
         recordings = [naming for naming in namings if naming.file.role is Role.RECORDING]
         if recordings:
             self.counts.files += 1
+            # A release that is withdrawn, or a test, says nothing of a file that a live one names too.
             live = [naming for naming in recordings if self._finding(naming.message) is None] or recordings
             refused = row.refused or self._finding(live[0].message)
             if refused is None and row.audio in self._files.unfinished:
-                refused = Ineligible(
-                    Reason.UNFINISHED, "A mark beside the file says that its download is not finished."
-                )
+                unfinished = "A mark beside the file says that its download is not finished."
+                refused = Ineligible(Reason.UNFINISHED, unfinished)
             # Of two releases that share a file, always the same one gives the item.
-            row = self._placed(row, refused, release, min(live, key=lambda naming: naming.message.item_names))
+            naming = min(live, key=lambda naming: naming.message.item_names)
+            row = self._placed(row, refused, release, naming)
             return replace(row, declared=_declared_by(live))
         if namings and row.refused is None:
             naming = namings[0]
@@ -388,9 +428,12 @@ class Deliveries:
 
         Of several deliveries in one catalog, the newest has it. In a watched folder each takes its turn.
         """
-        item_id, folder = _item_id(message, location), posixpath.dirname(message.location)
+        item_id = _item_id(message, location)
         newest = self._newest.get(item_id)
-        if self._is_watched or newest is None or posixpath.dirname(newest.message.location) == folder:
+        if self._is_watched or newest is None:
+            return item_id
+        folder = posixpath.dirname(message.location)
+        if posixpath.dirname(newest.message.location) == folder:
             return item_id
         return _hashed(item_id, path_within(folder, self._top))
 
@@ -409,21 +452,32 @@ class Deliveries:
         A message is there if one of the batch has its ID, or the ID of its release, or if its location names a file
         that is there, or a release's folder. A completion file that is no manifest, or that cannot be read, names none.
         """
-        known = {composed(posixpath.basename(at)) for at in batch.releases}
-        messages = (message for at in batch.releases for message in self._releases[at].messages)
-        known |= {text for message in messages for text in (message.message_id, message.release_id)}
+        sent: set[str] = set()
+        for location in batch.releases:
+            sent.add(composed(posixpath.basename(location)))
+            for message in self._releases[location].messages:
+                sent.update((message.message_id, message.release_id))
+        absent: list[str] = []
         with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
-            named = filter(None, () if file is None else messages_named(file))
-            absent = [words[0] for words in named if known.isdisjoint(map(composed, words))]
-            return [name for name in absent if not self._files.are_alike(below(batch.location, name))]
-        return []
+            named = [] if file is None else list(messages_named(file))
+            for words in named:
+                if not words or not sent.isdisjoint(map(composed, words)):
+                    continue
+                name = words[0]
+                if not self._files.are_alike(below(batch.location, name)):
+                    absent.append(name)
+        return absent
 
 
 def _keys_of(message: ErnMessage) -> list[tuple[str, ...]]:
     """Return by what a release is known again: each of its IDs, of one sender; without any, the thread, or nothing."""
-    kind, thread = "test" if message.is_test else "live", message.thread_id
-    ids = message.ids or ((f"thread:{thread}",) if thread else (f"message:{message.location}",))
-    return [(kind, message.sender, each) for each in ids]
+    kind = "test" if message.is_test else "live"
+    ids = message.ids
+    if not ids and message.thread_id:
+        ids = (f"thread:{message.thread_id}",)
+    elif not ids:
+        ids = (f"message:{message.location}",)
+    return [(kind, message.sender, release_id) for release_id in ids]
 
 
 def _item_id(message: ErnMessage, location: str) -> str:
@@ -433,7 +487,8 @@ def _item_id(message: ErnMessage, location: str) -> str:
 
 
 def _hashed(*names: str) -> str:
-    return hashlib.sha256(b"\0".join(map(raw_bytes, names))).hexdigest()[:32]
+    content = b"\0".join(map(raw_bytes, names))
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def _declared_by(namings: Iterable[Naming]) -> Declared | None:

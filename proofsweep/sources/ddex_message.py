@@ -111,7 +111,10 @@ class ErnMessage:
     @property
     def order(self) -> tuple[float, str, str]:
         """Sort messages from the oldest to the newest; a purge without a date withdraws all."""
-        return self.created or (float("inf") if self.is_purge else 0.0), self.message_id, self.location
+        created = self.created
+        if not created and self.is_purge:
+            created = float("inf")
+        return created, self.message_id, self.location
 
 
 class CompletionNames:
@@ -122,8 +125,9 @@ class CompletionNames:
 
     def cover(self, location: str) -> bool:
         folder, name = map(posixpath.basename, posixpath.split(location))
-        in_folder = (pattern.replace(FOLDER, escape(caseless(folder))) for pattern in self._patterns)
-        return any(fnmatchcase(caseless(name), pattern) for pattern in in_folder)
+        folder_pattern = escape(caseless(folder))
+        patterns = (pattern.replace(FOLDER, folder_pattern) for pattern in self._patterns)
+        return any(fnmatchcase(caseless(name), pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +155,9 @@ def xml_in(folder: Folder, source: Files, completion_files: CompletionNames) -> 
         location = posixpath.join(folder.location, name)
         if completion_files.cover(location):
             continue
-        found = examine(location, source)
-        if found is not None:
-            yield found
+        file = examine(location, source)
+        if file is not None:
+            yield file
 
 
 def examine(location: str, source: Files) -> XmlFile | None:
@@ -163,13 +167,15 @@ def examine(location: str, source: Files) -> XmlFile | None:
     messages do. SourceError if it cannot be read now: without its message, a delivery would be other files.
     """
     folder, name = map(posixpath.basename, posixpath.split(location))
-    is_message = has_its_name = f"{folder}_".startswith(f"{posixpath.splitext(name)[0]}_")
+    stem = posixpath.splitext(name)[0]
+    is_message = has_its_name = f"{folder}_".startswith(f"{stem}_")
     facts = FileFacts(0, "")
     try:
         with source.open(location) or nullcontext() as file:
             if file is None:
                 return None
-            facts, root = file.facts(), root_of(file.read_at(0, _HEAD_BYTES))
+            facts = file.facts()
+            root = root_of(file.read_at(0, _HEAD_BYTES))
             is_other = root is not None and root.lower() != "html"
             is_message = root in {_NEW_RELEASE, _PURGE} or (has_its_name and not is_other)
             if is_message:
@@ -182,10 +188,13 @@ def examine(location: str, source: Files) -> XmlFile | None:
             return None
         is_cut_short = error.reason == Reason.UNREADABLE_MESSAGE and _is_cut_short(location, source)
         because = error.message if is_message else None  # a manifest that is cut short is on its way
-        is_ours = about(error.reason).at_fault is AtFault.SOURCE  # no supplier can give us a permission
+        # No supplier can give us a permission.
+        is_ours = about(error.reason).at_fault is AtFault.SOURCE
         reason = Reason.CLOSED_MESSAGE if is_ours else Reason.UNREADABLE_MESSAGE
         return XmlFile(location=location, facts=facts, error=because, reason=reason, is_cut_short=is_cut_short)
-    return XmlFile(location=location, facts=facts, is_completion=root == _MANIFEST) if is_other else None
+    if not is_other:
+        return None
+    return XmlFile(location=location, facts=facts, is_completion=root == _MANIFEST)
 
 
 def read_message(file: OpenFile, location: str) -> ErnMessage:
@@ -195,49 +204,84 @@ def read_message(file: OpenFile, location: str) -> ErnMessage:
     """
     root = read_xml(file)
     is_purge = _is_purge(root)
-    releases = [*root.iterfind("ReleaseList/Release"), *root.iterfind("PurgedRelease")]
-    main = next((each for each in releases if each.get("IsMainRelease") in _TRUE), next(iter(releases), root))
-    parties = {_text(each, "PartyReference"): _text(each, "PartyName/FullName") for each in root.iter("Party")}
-    kinds = ("ICPN", "GRid", "ProprietaryId", "CatalogNumber")
-    known = {kind: text for kind in kinds if (text := _text(main, f"ReleaseId/{kind}"))}
-    number = known.pop("CatalogNumber", "")
-    label = _text(main, "ReleaseDetailsByTerritory/LabelName") or parties.get(_text(main, "ReleaseLabelReference"), "")
-    tags = {
-        "release_title": _title_of(main),
-        "label": label,
-        "icpn": known.get("ICPN", ""),
-        "grid": known.get("GRid", ""),
-        "catalog_number": number,
+    release = _main_release(root)
+    parties = _names_of_parties(root)
+    ids = _ids_of(release)
+    catalog_number = ids.pop("CatalogNumber", "")
+    header = {
         "sender": _text(root, "MessageHeader/MessageSender/PartyId", "MessageHeader/MessageSender/PartyName/FullName"),
         "message_id": _text(root, "MessageHeader/MessageId"),
         "thread_id": _text(root, "MessageHeader/MessageThreadId"),
     }
-    ids = tuple(f"{kind}:{text}" for kind, text in (known or ({"CatalogNumber": number} if number else {})).items())
-    is_test = _text(root, "MessageHeader/MessageControlType").lower() == "testmessage"
+    tags = {
+        "release_title": _title_of(release),
+        "label": _label_of(release, parties),
+        "icpn": ids.get("ICPN", ""),
+        "grid": ids.get("GRid", ""),
+        "catalog_number": catalog_number,
+    }
+    # The catalog number is the ID only of a release that has no other one.
+    if not ids and catalog_number:
+        ids = {"CatalogNumber": catalog_number}
+    control_type = _text(root, "MessageHeader/MessageControlType")
+    created = _text(root, "MessageHeader/MessageCreatedDateTime")
     files: list[NamedFile] = []
     for resource in root.iterfind("ResourceList/*"):
         files += _files_of(resource, parties)
     return ErnMessage(
         location=location,
         is_purge=is_purge,
-        is_test=is_test,
-        sender=tags["sender"],
-        message_id=tags["message_id"],
-        thread_id=tags["thread_id"],
-        created=_posix_seconds(_text(root, "MessageHeader/MessageCreatedDateTime")),
-        ids=ids,
-        tags={name: text for name, text in tags.items() if text},
+        is_test=control_type.lower() == "testmessage",
+        **header,
+        created=_posix_seconds(created),
+        ids=tuple(f"{kind}:{text}" for kind, text in ids.items()),
+        tags=_without_empty({**tags, **header}),
         files=tuple(files),
     )
 
 
+def _main_release(root: "_Element") -> "_Element":
+    releases = [*root.iterfind("ReleaseList/Release"), *root.iterfind("PurgedRelease")]
+    for release in releases:
+        if release.get("IsMainRelease") in _TRUE:
+            return release
+    return releases[0] if releases else root
+
+
+def _names_of_parties(root: "_Element") -> dict[str, str]:
+    names: dict[str, str] = {}
+    for party in root.iter("Party"):
+        reference = _text(party, "PartyReference")
+        names[reference] = _text(party, "PartyName/FullName")
+    return names
+
+
+def _ids_of(release: "_Element") -> dict[str, str]:
+    kinds = ("ICPN", "GRid", "ProprietaryId", "CatalogNumber")
+    return _without_empty({kind: _text(release, f"ReleaseId/{kind}") for kind in kinds})
+
+
+def _label_of(release: "_Element", parties: Mapping[str, str]) -> str:
+    label = _text(release, "ReleaseDetailsByTerritory/LabelName")
+    if label:
+        return label
+    reference = _text(release, "ReleaseLabelReference")
+    return parties.get(reference, "")
+
+
+def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if text}
+
+
 def messages_named(file: OpenFile) -> Iterator[list[str]]:
     """Yield for each message that a batch's manifest names all words by which it may be known, its location first."""
-    for element in read_xml(file).iter("MessageInBatch"):
-        texts = {each.tag: (each.text or "").strip() for each in element.iter()}
+    for message in read_xml(file).iter("MessageInBatch"):
+        texts = {leaf.tag: _stripped(leaf) for leaf in message.iter()}
         url = unquote(texts.pop("URL", "")).replace("\\", "/").strip("/")
+        # A release may be known by its folder's name, or by that of its message.
         folders = [posixpath.splitext(part)[0] if is_xml_name(part) else part for part in url.split("/")]
-        yield [text for text in (url, *folders, *texts.values()) if text]
+        words = (url, *folders, *texts.values())
+        yield list(filter(None, words))
 
 
 def read_xml(file: OpenFile) -> "_Element":
@@ -253,6 +297,7 @@ def read_xml(file: OpenFile) -> "_Element":
     if size > MOST_BYTES:
         raise _unreadable(f"It has {size:,} bytes; a message has at most {MOST_BYTES:,}")
     content = b"".join(file.pieces(_PIECE_BYTES))
+    # A hostile file must cost little memory, so what would cost much is counted before it is parsed.
     if content.count(b"<") + 3 * content.count(b"=") > MOST_MARKS:
         raise _unreadable("It has too many elements and attributes")
     if b"<!DOCTYPE" in content.replace(b"\0", b""):  # UTF-16 and UTF-32, too
@@ -264,11 +309,12 @@ def read_xml(file: OpenFile) -> "_Element":
         root = etree.fromstring(content, parser)
     except (etree.LxmlError, LookupError, ValueError) as error:
         said = getattr(error, "msg", None) or str(error)
-        is_deep = "xcessive depth" in said or "aximum element depth" in said
-        words = f"It is no well-formed XML: {said[:_SENTENCE_LETTERS].rstrip('.')}"
-        raise _unreadable("Its elements are nested too deeply" if is_deep else words) from error
-    for each in root.xpath("descendant::*[namespace-uri()]"):
-        each.tag = etree.QName(each).localname
+        why = f"It is no well-formed XML: {said[:_SENTENCE_LETTERS].rstrip('.')}"
+        if "xcessive depth" in said or "aximum element depth" in said:
+            why = "Its elements are nested too deeply"
+        raise _unreadable(why) from error
+    for element in root.xpath("descendant::*[namespace-uri()]"):
+        element.tag = etree.QName(element).localname
     return root
 
 
@@ -278,11 +324,17 @@ def _is_cut_short(location: str, source: Files) -> bool:
         if file is None:
             return False
         size = file.facts().size_bytes
-        root = _root_in(file.read_at(0, _HEAD_BYTES)) if size else None
-        if root is None or root[0].endswith("/"):
-            return root is None
+        if size == 0:
+            return True
+        root = _root_in(file.read_at(0, _HEAD_BYTES))
+        if root is None:
+            return True
+        if root[0].endswith("/"):  # it has no end tag
+            return False
         tail = file.read_at(max(0, size - _TAIL_BYTES), _TAIL_BYTES)
-        return f"{root[1]}>".encode() not in tail.replace(b"\0", b"").replace(b" ", b"")
+        tail = tail.replace(b"\0", b"").replace(b" ", b"")  # UTF-16 and UTF-32, too
+        end_tag = f"{root[1]}>".encode()
+        return end_tag not in tail
     return False
 
 
@@ -313,66 +365,87 @@ def _is_purge(root: "_Element") -> bool:
     namespace, _, name = tag.rpartition("}")
     if name not in {_NEW_RELEASE, _PURGE}:
         raise _unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {_NEW_RELEASE} or {_PURGE}")
-    found = _ERN.search(namespace)
-    if found is None:
+    version = _ERN.search(namespace)
+    if version is None:
         shown = namespace[1:][:_SHOWN_LETTERS] or "none"
         raise _unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
-    if found[1] not in _MAJORS:
-        raise _unreadable(f"It is of ERN {'.'.join((found[1], *found[2]))}; versions 3 and 4 can be read")
+    major, minors = version.groups()
+    if major not in _MAJORS:
+        dotted = ".".join((major, *minors))
+        raise _unreadable(f"It is of ERN {dotted}; versions 3 and 4 can be read")
     return name == _PURGE
 
 
 def _text(element: "_Element", *paths: str) -> str:
     """Return the first text that stands at one of the paths, in their order; empty if there is none."""
-    texts = ((each.text or "").strip() for path in paths for each in element.iterfind(path))
-    return next(filter(None, texts), "")
+    for path in paths:
+        for leaf in element.iterfind(path):
+            text = _stripped(leaf)
+            if text:
+                return text
+    return ""
+
+
+def _stripped(leaf: "_Element") -> str:
+    return (leaf.text or "").strip()
 
 
 def _title_of(element: "_Element") -> str:
     title = _text(element, "DisplayTitleText", "ReferenceTitle/TitleText", "DisplayTitle/TitleText")
     further = _text(element, "ReferenceTitle/SubTitle", "DisplayTitle/SubTitle")
-    return f"{title} ({further})" if further and further.casefold() not in title.casefold() else title
+    if not further or further.casefold() in title.casefold():
+        return title
+    return f"{title} ({further})"
 
 
 def _artist_of(recording: "_Element", parties: Mapping[str, str]) -> str:
     """Return the artists of the first territory that names some; others may name them in another script."""
-    for place in (recording, *recording.iterfind("SoundRecordingDetailsByTerritory")):
-        artists = {
-            _text(each, "PartyName/FullName") or parties.get(_text(each, "ArtistPartyReference"), ""): None
-            for each in place.iterfind("DisplayArtist")
-        }
-        if found := _text(place, "DisplayArtistName") or ", ".join(filter(None, artists)):
-            return found
+    for territory in (recording, *recording.iterfind("SoundRecordingDetailsByTerritory")):
+        display_name = _text(territory, "DisplayArtistName")
+        if display_name:
+            return display_name
+        names: list[str] = []
+        for artist in territory.iterfind("DisplayArtist"):
+            reference = _text(artist, "ArtistPartyReference")
+            name = _text(artist, "PartyName/FullName") or parties.get(reference, "")
+            if name and name not in names:
+                names.append(name)
+        if names:
+            return ", ".join(names)
     return ""
 
 
 def _files_of(resource: "_Element", parties: Mapping[str, str]) -> Iterator[NamedFile]:
     """Yield the delivered files of a resource and of its editions; those of a fingerprint in it are none."""
     # Asked once for each element: a hostile recording may have a hundred thousand files.
-    isrc_of, flags_of, resources = cache(_isrc_of), cache(_flags_of), resource.getparent()
+    isrc_of, flags_of = cache(_isrc_of), cache(_flags_of)
+    resources = resource.getparent()
     isrc, title, artist = isrc_of(resource), _title_of(resource), _artist_of(resource, parties)
-    for each in resource.iter("File"):
-        around = list(takewhile(lambda above: above is not resources, each.iterancestors()))
-        is_own = all(_TECHNICAL.fullmatch(str(above.tag)) for above in around[:-1])
-        flags = frozenset[tuple[str, str]]().union(*map(flags_of, around))
-        leaves = _leaves_of(each)
-        locations = _locations_in(leaves)
-        if not is_own or not locations or not flags.isdisjoint(_NOT_DELIVERED):
+    for file in resource.iter("File"):
+        around = list(takewhile(lambda above: above is not resources, file.iterancestors()))
+        if not all(_TECHNICAL.fullmatch(str(above.tag)) for above in around[:-1]):
             continue
-        role = _role_of(each, resource, is_clip=not flags.isdisjoint(_CLIP))
-        edition = next(each.iterancestors("SoundRecordingEdition"), resource)
-        found = {"isrc": isrc_of(edition) or isrc, "title": title, "artist": artist}
-        tags = {name: text for name, text in found.items() if text}
-        yield NamedFile(role, locations, _declared_in(leaves), tags)
+        flags = frozenset[tuple[str, str]]().union(*map(flags_of, around))
+        leaves = _leaves_of(file)
+        locations = _locations_in(leaves)
+        if not locations or not flags.isdisjoint(_NOT_DELIVERED):
+            continue
+        role = _role_of(file, resource, is_clip=not flags.isdisjoint(_CLIP))
+        edition = next(file.iterancestors("SoundRecordingEdition"), resource)
+        tags = {"isrc": isrc_of(edition) or isrc, "title": title, "artist": artist}
+        yield NamedFile(role, locations, _declared_in(leaves), _without_empty(tags))
 
 
 def _role_of(file: "_Element", resource: "_Element", *, is_clip: bool) -> Role:
     if resource.tag == "Video":
         return Role.VIDEO
-    above = file.getparent()
-    kind = _text(above, "Type").lower() if above is not None and above.tag == "DeliveryFile" else ""
-    if resource.tag != "SoundRecording" or (kind and "audio" not in kind):
+    if resource.tag != "SoundRecording":
         return Role.OTHER
+    above = file.getparent()
+    if above is not None and above.tag == "DeliveryFile":
+        kind = _text(above, "Type").lower()
+        if kind and "audio" not in kind:
+            return Role.OTHER
     return Role.CLIP if is_clip else Role.RECORDING
 
 
@@ -382,35 +455,48 @@ def _isrc_of(element: "_Element") -> str:
 
 def _flags_of(element: "_Element") -> frozenset[tuple[str, str]]:
     leaves = element.iterchildren(*_AROUND_A_FILE)
-    return frozenset((leaf.tag, (leaf.text or "").strip().lower()) for leaf in leaves)
+    return frozenset((leaf.tag, _stripped(leaf).lower()) for leaf in leaves)
 
 
 def _leaves_of(file: "_Element") -> dict[str, str]:
-    return {each.tag: text for each in file.iter() if (text := (each.text or "").strip())}
+    leaves: dict[str, str] = {}
+    for leaf in file.iter():
+        text = _stripped(leaf)
+        if text:
+            leaves[leaf.tag] = text
+    return leaves
 
 
 def _locations_in(leaves: Mapping[str, str]) -> tuple[str, ...]:
     """Return where a file may lie, the likeliest first: senders use `FilePath` with the name and without it."""
-    uri, folder, name = leaves.get("URI", ""), leaves.get("FilePath", ""), leaves.get("FileName", "")
+    folder, name = leaves.get("FilePath", ""), leaves.get("FileName", "")
     in_folder = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else ""
-    written = filter(None, (uri, in_folder, folder, name, leaves.get("URL", "")))
-    return tuple(sorted(dict.fromkeys(written), key=lambda location: _URL.match(location) is not None))
+    written = (leaves.get("URI"), in_folder, folder, name, leaves.get("URL"))
+    locations = dict.fromkeys(filter(None, written))
+    return tuple(sorted(locations, key=lambda location: _URL.match(location) is not None))
 
 
 def _declared_in(leaves: Mapping[str, str]) -> Declared | None:
     """Return what can be compared with the file; a digest of an unknown algorithm, or a malformed one, cannot."""
+    size_bytes: int | None = None
     size = leaves.get("FileSize", "")
-    is_size = size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS
+    if size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS:
+        size_bytes = int(size)
+    digests: dict[str, str] = {}
     algorithm = algorithm_named(leaves.get("Algorithm") or leaves.get("HashSumAlgorithmType", ""))
     written = leaves.get("HashSumValue") or leaves.get("HashSum", "")  # of ERN 3 the value has the name of its parent
-    digest = hex_digest(algorithm, written) if algorithm else None
-    digests = {algorithm: digest} if algorithm and digest else {}
-    return Declared(size_bytes=int(size) if is_size else None, digests=digests) or None
+    if algorithm:
+        digest = hex_digest(algorithm, written)
+        if digest:
+            digests[algorithm] = digest
+    return Declared(size_bytes=size_bytes, digests=digests) or None
 
 
 def _posix_seconds(written: str) -> float:
     try:
         when = datetime.fromisoformat(written)
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        return when.timestamp()
     except (ValueError, OverflowError):
         return 0.0
