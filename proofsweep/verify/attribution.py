@@ -207,7 +207,10 @@ class Attribution:
         counts = {folder: len(self._rows_away.get(folder, ())) for folder in self._away}
         folders = sorted(counts, key=lambda folder: (-counts[folder], folder))
         named, others = folders[:_FOLDERS_NAMED], folders[_FOLDERS_NAMED:]
-        sentences = [f"{self._away[folder].sentence} Files in it: {counts[folder]:,}." for folder in named]
+        sentences: list[str] = []
+        for folder in named:
+            away = self._away[folder].sentence
+            sentences.append(f"{away} Files in it: {counts[folder]:,}.")
         if others:
             files = sum(counts[folder] for folder in others)
             sentences.append(f"So are {len(others):,} other folders, with {files:,} files.")
@@ -252,23 +255,21 @@ class Attribution:
         ended_at = self.dispatcher.clock()
         if of_content and not self._rules.has_judged(done.item.mode):
             ended_at = 0.0  # any verdict is evidence, also one that was on its way
+        # Its last call failed the item. The attempts of that call weigh, and none of the calls before it.
         failed = [call for call in calls if call.call is calls[-1].call and not call.is_right]
-        self._waiting.append(
-            Suspect(
-                done=done,
-                row=None if is_first else row,
-                question=question,
-                ended_at=ended_at,
-                failed=failed,
-                alone_bits=self._alone_bits,
-            )
+        suspect = Suspect(
+            done=done,
+            row=None if is_first else row,
+            question=question,
+            ended_at=ended_at,
+            failed=failed,
+            alone_bits=self._alone_bits,
         )
+        self._waiting.append(suspect)
 
     def _take_evidence(self, question: Question, began_at: float) -> None:
-        """Believe what ended before an item began that came out right, or let it be tried again.
-
-        What failed twice in a troubled hour is tried again at the end.
-        """
+        """Believe what ended before an item began that came out right, or let it be tried again."""
+        # What weighs too little and is no first failure is tried again at the end: it failed in a troubled hour.
         believed, still_waiting = list[Suspect](), list[Suspect]()
         with self._lock:
             for suspect in self._waiting:
@@ -408,7 +409,8 @@ class Attribution:
             self.dispatcher.probe_failed()
             if clock() >= lost_at:
                 self.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
-            self.stop.rest(min(self.dispatcher.probe_due_seconds, max(0.0, lost_at - clock())))
+            left_seconds = max(0.0, lost_at - clock())
+            self.stop.rest(min(self.dispatcher.probe_due_seconds, left_seconds))
         if wrong is not RIGHT:
             self._forget_since_wrong()
         if result.finding is CheckFinding.RIGHT:
@@ -428,12 +430,10 @@ class Attribution:
         return result
 
     def _forget_since_wrong(self) -> None:
-        """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end.
-
-        First failures still wait for a service that works: they are tried again as soon as it does.
-        """
+        """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end."""
         with self._lock:
             self._wrong_at = self.dispatcher.clock()
+            # First failures still wait for a service that works: they are tried again as soon as it does.
             self._waiting = [suspect for suspect in self._waiting if suspect.row is None]
             self._failed = {suspect.done.item.manifest_row: FailedTries() for suspect in self._waiting}
             self._rules.doubt_verdicts()

@@ -65,7 +65,8 @@ def settle_leg(
     row, beside = count_leg(parts)
     if isinstance(run, Plan):
         row["calls_unrecorded"] = None if ended_by is EndedBy.KILLED else 0
-        published, partition = results.rows_published(run, parts.parts[run.table]), run.partition_of_leg(leg)
+        published = results.rows_published(run, parts.parts[run.table])
+        partition = run.partition_of_leg(leg)
         is_whole = published[partition] == len(run.rows_of_partition(partition))
         # The parts say whether a leg is complete: a request to stop may have come too late.
         if is_whole and ended_by is not EndedBy.SUPERSEDED:
@@ -132,7 +133,8 @@ class LegParts:
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
         self._created: list[Part] = []  # and not looked at again
         self.results, self.run, self.leg = results, run, leg
-        self._folder, self._own = layout.journal_folder(run.run_id, leg), journal or Journal(results, run.run_id, leg)
+        self._folder = layout.journal_folder(run.run_id, leg)
+        self._own = journal or Journal(results, run.run_id, leg)
         self._writer = writer
 
     @classmethod
@@ -153,6 +155,7 @@ class LegParts:
             last = max((segment.number for segment in written[table]), default=0)
             while not self._marks[table].is_closing and self._has_added(table, {journal.writer: last}):
                 pass
+            # Only who ends a leg makes its closing part: this process was taken for dead.
             if self._marks[table].is_closing:
                 raise self._taken_over()
         self._look_again()
@@ -179,10 +182,9 @@ class LegParts:
                 continue
 
     def close(self) -> None:
-        """See that both tables have their closing part, after parts with all that the journal has and no part.
-
-        The exchanges are looked for when it is decided which rows there are, so that each of these has its own.
-        """
+        """See that both tables have their closing part, after parts with all that the journal has and no part."""
+        # The rows come first. The exchanges are looked for when it is decided which rows there are, so that each of
+        # these has its own.
         for table in self.parts:
             while not self._marks[table].is_closing:
                 self._has_added(table, None)
@@ -193,18 +195,18 @@ class LegParts:
         created = {part.name for part in self._created}
         self._created = []
         for table, parts in self.parts.items():
-            there = created.union(self.results.store.names(layout.table_folder(table, self.run.run_date)))
+            folder = layout.table_folder(table, self.run.run_date)
+            # A listing may lag behind what this process has created.
+            names = created.union(self.results.store.names(folder))
             parts.clear()
             self._marks[table] = Mark(journal={}, is_closing=False)
-            while (name := self._next_name(table)) in there:
+            while (name := self._next_name(table)) in names:
                 self._note(table, *self.results.marked_part(name))
 
     def _look_again(self) -> None:
-        """Raise RunIsActive if parts that this process has created are another's now.
-
-        Some gateways let a second create through, which lands when the first one was read back already. So nothing is
-        deleted from the journal, and no receipt is written, before what stands there was read once more.
-        """
+        """Raise RunIsActive if parts that this process has created are another's now."""
+        # Some gateways let a second create through, which lands when the first one was read back already. So nothing is
+        # deleted from the journal, and no receipt is written, before what stands there was read once more.
         for part in self._created:
             if sha256_hex(read_required(self.results.store, part.name)) != part.sha256:
                 self._read()
@@ -322,7 +324,8 @@ def count_leg(parts: LegParts) -> tuple[Row, Row]:
     for table in results.tables(verdicts, [*OF_GROUP, *_BY_OTHERS, "finished_at"]):
         counted.append(count_groups(table))
         duplicates += sum(table.num_rows - table[name].null_count for name in _BY_OTHERS)
-        row["finished_at"] = _latest(row["finished_at"], pc.max(table["finished_at"]).as_py())
+        last = pc.max(table["finished_at"]).as_py()
+        row["finished_at"] = _latest(row["finished_at"], last)
     groups = add_up_groups(counted)
     row |= dict.fromkeys(OUTCOMES, 0)
     for group in groups:
@@ -345,20 +348,23 @@ def count_groups(verdicts: pa.Table) -> pa.Table:
 def add_up_groups(counted: Sequence[pa.Table]) -> list[dict[str, Any]]:
     if not counted:
         return []
-    groups = pa.concat_tables(counted).group_by(_KINDS).aggregate([("rows", "sum"), ("example", "min")])
+    grouped = pa.concat_tables(counted).group_by(_KINDS)
+    groups = grouped.aggregate([("rows", "sum"), ("example", "min")])
     return groups.rename_columns([*_KINDS, "rows", "example"]).to_pylist()
 
 
 def _latest(*times: object) -> datetime | None:
     """Return the latest time: a clock may have been put back in the leg."""
-    return max((each for each in times if isinstance(each, datetime)), default=None)
+    return max((time for time in times if isinstance(time, datetime)), default=None)
 
 
 def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     """Add up the audit trail; an exchange without `bytes_sent` was never sent, so it was no call."""
     counts = dict.fromkeys(("bytes_sent", "calls", "throttled", "check_calls"), 0)
-    is_check = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
-    is_sent_check = is_check & pc.field("bytes_sent").is_valid()
+    # The calls of a check belong to no row.
+    is_of_file = pc.field("call").isin([Call.UPLOADS, Call.VERIFY])
+    is_sent = pc.field("bytes_sent").is_valid()
+    is_sent_check = is_of_file & is_sent & pc.field("manifest_row").is_null()
     began: list[datetime] = []
     sunset = None
     for table in tables:
@@ -372,36 +378,39 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
                 counts["throttled"] += group["call_count"]
         counts["check_calls"] += table.filter(is_sent_check).num_rows
         if table.num_rows:
-            began += [pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()]
+            times = table["started_at"]
+            began += [pc.min(times).as_py(), pc.max(times).as_py()]
         sunsets = table["sunset"].drop_null()
         if len(sunsets):
             sunset = sunsets[-1].as_py()
-    times = {"started_at": min(began, default=None), "finished_at": max(began, default=None)}
-    return {**counts, **times, "sunset": sunset}
+    first_and_last = {"started_at": min(began, default=None), "finished_at": max(began, default=None)}
+    return {**counts, **first_and_last, "sunset": sunset}
 
 
 def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> int:
     """Count the calls of a leg that repeat a call which an earlier leg was answered for the same row.
 
-    Such a row had no outcome: its leg was killed or stopped between its calls, or a check kept the row back. One
-    byte for each row and kind of call is kept in memory; of keyed calls, two kinds belong to rows.
+    Such a row had no outcome: its leg was killed or stopped between its calls, or a check kept the row back.
     """
     earlier = [name for name in results.parts_of("exchanges", plan) if layout.leg_of(name) < leg]
     if not earlier:
         return 0
     status = pc.field("status")
-    is_answered = (status >= 200) & (status < 300) & pc.field("failure").is_null()  # noqa: PLR2004 - the class of statuses
+    is_success = (status >= 200) & (status < 300)  # noqa: PLR2004 - the class of statuses
+    is_answered = is_success & pc.field("failure").is_null()
+    # One byte for each row and kind of call is in memory. Of keyed calls, two kinds belong to rows.
     answered: defaultdict[str, bytearray] = defaultdict(lambda: bytearray(plan.items))
     for call, row in _work_in(results, earlier, is_answered):
         answered[call][row] = 1
     is_sent = pc.field("call").isin(_KEYED) & pc.field("bytes_sent").is_valid()
-    return sum(int(answered[call][row]) for call, row in _work_in(results, own, is_sent))
+    return sum(answered[call][row] for call, row in _work_in(results, own, is_sent))
 
 
 def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -> Iterator[tuple[str, int]]:
-    condition = condition & pc.field("call").isin(_KEYED) & pc.field("manifest_row").is_valid()
+    """Yield the kind and the row of each keyed call that meets a condition."""
+    is_of_row = pc.field("call").isin(_KEYED) & pc.field("manifest_row").is_valid()
     for table in results.tables(names, ["manifest_row", "call", "status", "failure", "bytes_sent"]):
-        work = table.filter(condition).to_pydict()
+        work = table.filter(is_of_row & condition).to_pydict()
         yield from zip(work["call"], work["manifest_row"], strict=True)
 
 
@@ -411,10 +420,14 @@ def row_seconds(results: Results, names: Sequence[str]) -> list[float]:
     The first part of a leg's audit trail is enough.
     """
     table = results.table("exchanges", names, ["call", "elapsed_ms", "manifest_row"])
-    table = table.filter(pc.field("call").isin(_CALLS_OF_A_ROW) & pc.field("manifest_row").is_valid())
+    is_of_row = pc.field("call").isin(_CALLS_OF_A_ROW) & pc.field("manifest_row").is_valid()
+    table = table.filter(is_of_row)
     rows = pc.count_distinct(table["manifest_row"]).as_py()
     if not rows:
         return []
     slots = table.filter(pc.field("call") == str(Call.SLOT))
-    milliseconds = [pc.sum(calls["elapsed_ms"]).as_py() or 0.0 for calls in (table, slots)]
-    return [total / 1000 / rows for total in milliseconds]
+    seconds: list[float] = []
+    for calls in (table, slots):
+        milliseconds = pc.sum(calls["elapsed_ms"]).as_py() or 0.0
+        seconds.append(milliseconds / 1000 / rows)
+    return seconds

@@ -161,7 +161,8 @@ def _limits(leg: Measurement, mean_bytes: float, means: Means) -> dict[Bind, flo
     """Return the files per second that each thing lets through; that of a thing that was not full is not known."""
     limits = {Bind.THREADS: means.workers / leg.call_seconds}
     if means.rate is not None:
-        limits[Bind.LANE] = means.rate / max(float(CALLS_PER_ITEM), leg.calls_let_in / leg.rows)
+        calls_of_row = max(float(CALLS_PER_ITEM), leg.calls_let_in / leg.rows)
+        limits[Bind.LANE] = means.rate / calls_of_row
     elif leg.throttled:
         limits[Bind.LANE] = leg.rows / leg.seconds
     if mean_bytes and leg.shows_uplink(means.rate):

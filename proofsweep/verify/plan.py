@@ -271,7 +271,8 @@ class Planner:
         """Whether the catalog of which nothing is due has listed files before that it lists no more."""
         if not isinstance(listing, DueRows):
             return False
-        return bool(gone_since(self.results, listing.listing, self.service.environment, self.identity_of(listing)))
+        identity = self.identity_of(listing)
+        return bool(gone_since(self.results, listing.listing, self.service.environment, identity))
 
     def _new_survey(self, listing: Catalog) -> Survey:
         if not self.catalogs.dedupe or listing.kind == INGEST:  # nobody waits for the forecast of a pass
@@ -350,7 +351,8 @@ class DueRows(PartOfCatalog):
             self._most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
         self._answers = AnswerTimes(planner.results, service.environment, ANSWERED)
         self._tries = AnswerTimes(planner.results, service.environment, OUTCOMES)
-        self._planned, self._only = HashedItems(hash(_versions_of(item)) for item in apart_from), only
+        self._only = only
+        self._planned = HashedItems(hash(_versions_of(item)) for item in apart_from)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due; NothingDue if none is, UsageError if the condition cannot be worked out."""
