@@ -41,7 +41,9 @@ class BatchRow:
     @property
     def is_apart(self) -> bool:
         """Whether the file is of a test or of a withdrawn release, or was moved before its message came."""
-        return reason_of_scan(self.row) in _APART or (self.was_accepted and self.decision is Decision.ANSWERED)
+        if self.was_accepted and self.decision is Decision.ANSWERED:
+            return True
+        return reason_of_scan(self.row) in _APART
 
     @property
     def is_there(self) -> bool:
@@ -146,9 +148,10 @@ class DeliveredBatch:
         """
         rows = self.moved_rows
         self.missing = self.why_incomplete()
-        is_settled = self.is_settled and not any(row.decision is Decision.SETTLING for row in rows)
-        is_late = is_settled and now - since >= timedelta(seconds=settings.batch_wait_seconds)
-        if is_late and self.is_sent:
+        is_settling = any(row.decision is Decision.SETTLING for row in rows)
+        is_settled = self.is_settled and not is_settling
+        is_late = now - since >= timedelta(seconds=settings.batch_wait_seconds)
+        if is_settled and is_late and self.is_sent:
             self._decide_late()
             return
         # A release that came without any convention is taken file by file, all else as a whole.
@@ -191,7 +194,7 @@ class DeliveredBatches:
 
     def of(self, row: ManifestRow) -> DeliveredBatch | None:
         """Return what a row is taken and moved with; None for a file that is on its own."""
-        batch = None if row.batch is None else self._batches.get(row.batch)
+        batch = self._batches.get(row.batch or "")
         if batch is None or row.audio is None:
             return self._unnamed(row.audio or "")
         return self._of_release(batch, row.release or batch.location)

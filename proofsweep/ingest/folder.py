@@ -150,14 +150,13 @@ class Scan:
     ) -> None:
         self.batches = DeliveredBatches(self.disposal.watched, batches, self.corrected).sorted(rows)
         for batch in self.batches:
-            if batch.rows:
-                since = min(self.sightings[place_of(batch_row.row)].since for batch_row in batch.rows)
-            else:
-                since = self._seen(batch, before)
-            batch.decide(self.now, since, self.context.settings)
-            for batch_row in batch.rows:
-                tags = self._tags(batch_row.row, batch)
-                batch_row.row = replace(batch_row.row, batch=batch.location, tags=tags)
+            since = [self.sightings[place_of(row.row)].since for row in batch.rows]
+            if not since:
+                since.append(self._seen(batch, before))
+            batch.decide(self.now, min(since), self.context.settings)
+            for row in batch.rows:
+                tags = self._tags(row.row, batch)
+                row.row = replace(row.row, batch=batch.location, tags=tags)
 
     def _seen(self, batch: DeliveredBatch, before: Mapping[str, Sighting]) -> datetime:
         """Return since when a delivery without audio lies there as it is now, and say whether it may still grow."""
@@ -181,7 +180,7 @@ class Scan:
                 self.is_settling = self.is_settling or not batch.is_settled
         if isinstance(folder, FolderScan):
             self.withdrawn = folder.withdrawn
-            # A list that has gone itself speaks of nothing: another one may come to its place.
+            # What a list has said is remembered as long as one of the lists lies there.
             lists = folder.checksum_lists
             spoken = self.spoken.items()
             self.spoken = {place: text for place, text in spoken if not lists.isdisjoint(text.split(","))}
@@ -328,7 +327,8 @@ class ReadyFiles(PartOfCatalog):
             yield replace(row, number=number, tags=tags)
 
     def tag_names(self) -> list[str]:
-        return [*dict.fromkeys((*super().tag_names(), SUPPLIER_TAG, IN_BATCH))]
+        names = (*super().tag_names(), SUPPLIER_TAG, IN_BATCH)
+        return list(dict.fromkeys(names))
 
     def digest(self) -> str:
         digest = hashlib.sha256()

@@ -89,8 +89,8 @@ class Move:
         files = tuple(file for file in self.files if file.source not in places)
         if not files:
             return None
-        items = tuple((item, answer) for item, answer in self.items if item.audio not in places)
-        return replace(self, files=files, items=items)
+        items = [answered for answered in self.items if answered[0].audio not in places]
+        return replace(self, files=files, items=tuple(items))
 
     @property
     def results(self) -> int:
@@ -199,31 +199,47 @@ class Disposal:
         delivery has replaced stays. Nothing is changed.
         """
         folder = held.folder or ""
-        own = [(item, answer) for item, answer in held.items if _is_own(item, answer, newest)]
+        own: list[tuple[WorkItem, PastAnswer]] = []
+        for item, answer in held.items:
+            if _is_own(item, answer, newest):
+                own.append((item, answer))
         wanted = _files_of_items(held, own)
         try:
             self._refuse_away(replace(held, disposition=Disposition.ACCEPTED, delivered_in=folder))
-            if any(some_at_once([file.source for file in wanted], self.moves.digest, AT_ONCE)):
+            if self._is_any_there(wanted):
                 return _stays()  # another delivery lies there, which moves first
-            # Somebody may have taken files out of quarantine, or put others there: only what was moved goes on.
-            digests = some_at_once([file.target for file in wanted], self.moves.digest, AT_ONCE)
-            present = [file for file, digest in zip(wanted, digests, strict=True) if digest == file.sha256]
-            sha256_of = {file.source: file.sha256 for file in present}
-            items = [(item, answer) for item, answer in own if item.audio in sha256_of]
-            if not items or any(self.moves.is_link(file.target) for file in present):
+            present = self._still_in_quarantine(wanted)
+            if any(self.moves.is_link(target) for target in present):
+                return None
+            sha256_of = {file.source: file.sha256 for file in present.values()}
+            own = [answered for answered in own if answered[0].audio in sha256_of]
+            if not own:
                 return None
             names = self._free_names(folder, sha256_of, Disposition.ACCEPTED, partial(_in_folder, folder))
         except SourceError as error:
             lies = f" It lies in {one_line(held.target_folder)}."
             return _stays(error.message + lies + self._bound_for(Disposition.ACCEPTED))
-        files = [replace(name, source=file.target) for name, file in zip(names, present, strict=True)]
+        files = [replace(name, source=target) for name, target in zip(names, present, strict=True)]
         return Move(
             files=tuple(files),
-            items=tuple(items),
+            items=tuple(own),
             disposition=Disposition.ACCEPTED,
             folder=held.target_folder,
             delivered_in=folder,
         )
+
+    def _is_any_there(self, files: Sequence[FileMove]) -> bool:
+        sources = [file.source for file in files]
+        return any(some_at_once(sources, self.moves.digest, AT_ONCE))
+
+    def _still_in_quarantine(self, files: Sequence[FileMove]) -> dict[str, FileMove]:
+        """Return the files whose moved bytes still lie there, by their places: somebody may have put others there."""
+        digests = some_at_once([file.target for file in files], self.moves.digest, AT_ONCE)
+        present: dict[str, FileMove] = {}
+        for file, digest in zip(files, digests, strict=True):
+            if digest == file.sha256:
+                present[file.target] = file
+        return present
 
     def is_there(self, held: Move) -> bool:
         """Whether a delivery still lies in quarantine, as far as that can be seen."""
@@ -248,9 +264,10 @@ class Disposal:
 
         Or go on with a move that was begun. If a file cannot be copied, no copy is left.
         """
+        *others, last = move.files
         try:
-            copied = list(some_at_once(move.files[:-1], partial(self._copied, move), AT_ONCE))
-            copied.append(self._copied(move, move.files[-1]))
+            copied = list(some_at_once(others, partial(self._copied, move), AT_ONCE))
+            copied.append(self._copied(move, last))
         except (NameTaken, SourceError) as error:
             return [self._failed(move, error)] * move.results
         if not any(file.is_there for file in copied):
@@ -272,7 +289,8 @@ class Disposal:
         is_gone = isinstance(error, SourceError) and error.reason in _GONE
         # Below a mount point that is away, each file looks as if its sender had taken it back.
         is_of_source = is_gone and not self._is_away(self.watched)
-        goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
+        target = self.targets.get(move.disposition, "no target")
+        goes_elsewhere = not is_within(move.name, target)
         is_half = not self._undo(move)
         # A person may have set another target since the move was begun.
         if is_half and goes_elsewhere and self._holds_last(move):
@@ -302,8 +320,8 @@ class Disposal:
         """
         # The second place lies in a folder named by the content. So no file there is overwritten, and what belongs
         # together by its names keeps these.
-        below_watched = location[len(self.watched.rstrip("/")) :].strip("/")
-        above, name = posixpath.split(below_watched)
+        below_watched = location[len(self.watched.rstrip("/")) :]
+        above, name = posixpath.split(below_watched.strip("/"))
         target = self.targets[disposition].rstrip("/")
         content = "|".join(files.values()).encode()
         by_content = hashlib.sha256(content).hexdigest()[:12]
@@ -357,7 +375,9 @@ class Disposal:
         """Whether another disk lies at a place than when the pass began, or nothing where files were found."""
         if place in self.mounts and mount_of(place) != self.mounts[place]:
             return True
-        return place == self.watched and not is_bucket(place) and not posixpath.isdir(place)
+        if place != self.watched or is_bucket(place):
+            return False
+        return not posixpath.isdir(place)
 
     def _refuse_away(self, move: Move) -> None:
         """Raise SourceError if a place of a move is away: a copy would fill the disk below, a file there look gone."""
@@ -374,7 +394,8 @@ class Disposal:
             self._refuse_away(move)
             if move.delivered_in is not None:
                 self.moves.clear(file.source)  # passes begin by this in the watched folder alone
-            return _CopiedFile(file, self.moves.copy(file.source, file.target, file.sha256))
+            facts = self.moves.copy(file.source, file.target, file.sha256)
+            return _CopiedFile(file, facts)
         except (NameTaken, SourceError) as error:
             if move.folder is None:
                 raise
@@ -383,7 +404,8 @@ class Disposal:
             # there was taken from the target meanwhile.
             if is_missing and self.moves.digest(move.files[-1].source) is None:
                 return _CopiedFile(file, None, is_there=False)
-            error.message = f"{utf8_text(posixpath.basename(file.source))}: {error.message}"
+            name = utf8_text(posixpath.basename(file.source))
+            error.message = f"{name}: {error.message}"
             raise
 
     def _remove(self, move: Move, copied: _CopiedFile) -> None:
@@ -428,7 +450,9 @@ def _is_own(item: WorkItem, answer: PastAnswer, newest: Mapping[str, PastAnswer]
     last = newest.get(item.item_id)
     if answer.outcome != "accepted":
         return last is None and answer.reason in HINDERS_NOTHING
-    return last is not None and (last.run_id, last.leg) == (answer.run_id, answer.leg)
+    if last is None:
+        return False
+    return last.run_id == answer.run_id and last.leg == answer.leg
 
 
 def _files_of_items(held: Move, items: Sequence[tuple[WorkItem, PastAnswer]]) -> list[FileMove]:

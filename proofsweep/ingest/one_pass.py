@@ -75,14 +75,19 @@ class PassReport:
     is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
     def line(self, folder: str) -> str:
-        lines = [f"{printable(folder)}: {', '.join(self._counts())}", *self.unmoved_lines()]
+        counts = ", ".join(self._counts())
+        lines = [f"{printable(folder)}: {counts}", *self.unmoved_lines()]
         if self.ignored:
             lines.append(f"ignored: {ignored_words(self.ignored)}")
         return "; ".join(lines)
 
     def _counts(self) -> Iterator[str]:
-        moved = Counter(str(row["disposition"]) for row in self.rows if row["audio_moved_to"])
-        gone = sum(row["disposition"] == Disposition.GONE for row in self.rows)
+        moved = Counter[str]()
+        gone = 0
+        for row in self.rows:
+            gone += row["disposition"] == Disposition.GONE
+            if row["audio_moved_to"]:
+                moved[str(row["disposition"])] += 1
         for outcome, count in sorted(self.outcomes.items()):
             yield f"{count:,} {outcome}"
         for disposition, count in sorted(moved.items()):
@@ -118,12 +123,14 @@ class PassReport:
 
     def _messages_of_files(self) -> Iterator[str]:
         for row in self.not_moved.values():
-            yield f"{printable(str(row['audio']))}: not moved. {row['detail']}"
+            audio = printable(str(row["audio"]))
+            yield f"{audio}: not moved. {row['detail']}"
         for row in self.rows:
             audio = printable(str(row["audio_moved_to"] or row["audio"]))
             reason = str(row["reason"])
             if row["outcome"] != "accepted" and reason not in HINDERS_NOTHING:
-                yield f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}"
+                remedy = about(reason).remedy
+                yield f"{audio}: {row['outcome']}, {printable(reason)}: {remedy}"
             elif row["disposition"] == Disposition.QUARANTINED:
                 yield f"{audio}: {row['detail']}"
         for delivery in self.without_audio:
@@ -153,7 +160,9 @@ def _why_it_waits(waiting: Row) -> str:
         return str(waiting["detail"] or named)
     decision = Decision(str(waiting["why"]))
     words = _WAITING[decision].replace("their", "its")
-    return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
+    if waiting["detail"] is not None:
+        words += f" ({waiting['detail']})"
+    return words
 
 
 @contextmanager
@@ -339,11 +348,14 @@ class IngestPass:
             self.state.close_run(run_id)
 
     def _dispose_of(self, plan: Plan, leg: LegRecord) -> None:
-        rows, is_new = self.records.of_leg(plan, leg.leg, self.state.sightings)
-        self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
+        sightings = self.state.sightings
+        rows, is_new = self.records.of_leg(plan, leg.leg, sightings)
+        self.state.sightings = sightings_after(rows, sightings, self.context.clock())
+        # The pass that moves files later says only that: a killed one has counted their outcomes.
         if is_new:
             self.report.rows += rows
-            self.report.outcomes.update(str(row["outcome"]) for row in rows)
+            for row in rows:
+                self.report.outcomes[str(row["outcome"])] += 1
 
     def _ended_legs(self, plan: Plan) -> Sequence[LegRecord]:
         record = self.context.results.log.runs().of(plan)

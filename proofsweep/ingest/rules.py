@@ -60,7 +60,7 @@ class PastAnswer:
         return abs(now - self.finished_at) < _ASK_AGAIN
 
 
-ANSWER_COLUMNS = [each.name for each in fields(PastAnswer)]
+ANSWER_COLUMNS = [column.name for column in fields(PastAnswer)]
 
 
 def answer_of(row: Mapping[str, Any]) -> PastAnswer:
@@ -83,7 +83,8 @@ class Sighting:
 
 def retry_at(tries: int, now: datetime) -> datetime:
     """Return when a version that has failed so often comes back."""
-    return now + min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(tries - 1, 30))
+    doublings = min(tries - 1, 30)  # a greater power is more than any number of days
+    return now + min(_LONGEST_RETRY, _FIRST_RETRY * 2.0**doublings)
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
@@ -97,8 +98,10 @@ def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sightin
     if before.judged_by != row.judged_by:
         return Sighting(version=version, since=now, judged_by=row.judged_by, is_judged_anew=True)
     # A clock that was put back must not make it wait for ever.
-    latest = None if before.retry_at is None else min(before.retry_at, now + _LONGEST_RETRY)
-    return replace(before, since=min(before.since, now), retry_at=latest)
+    next_try = before.retry_at
+    if next_try is not None:
+        next_try = min(next_try, now + _LONGEST_RETRY)
+    return replace(before, since=min(before.since, now), retry_at=next_try)
 
 
 def decide(
@@ -119,15 +122,19 @@ def is_answer(answer: PastAnswer, row: ManifestRow) -> bool:
 
     What is wrong with a delivery stands until its messages change.
     """
-    outcome, reason, known = answer.outcome, answer.reason, reason_of_scan(row)
-    if row.batch is not None and known is not None:
-        return is_finding(outcome, reason) and reason == known
-    # Of an item that was delivered twice, each file needs a row for its own bytes.
-    is_elsewhere = row.batch is not None and answer.audio != place_of(row)
-    if reason in _FROM_SCAN or is_elsewhere:
+    is_delivered = row.batch is not None
+    reason_now = reason_of_scan(row)
+    if is_delivered and reason_now is not None:
+        return is_finding(answer.outcome, answer.reason) and answer.reason == reason_now
+    # By an earlier scan something was wrong, and by this one it is not.
+    if answer.reason in _FROM_SCAN:
         return False
-    is_same_version = (answer.audio_version, answer.sidecar_version) == (row.audio_version, row.sidecar_version)
-    return is_same_version and stands(outcome, reason, is_delivered=row.batch is not None)
+    # Of an item that was delivered twice, each file needs a row for its own bytes.
+    if is_delivered and answer.audio != place_of(row):
+        return False
+    if answer.audio_version != row.audio_version or answer.sidecar_version != row.sidecar_version:
+        return False
+    return stands(answer.outcome, answer.reason, is_delivered=is_delivered)
 
 
 def reason_of_scan(row: ManifestRow) -> str | None:
@@ -154,8 +161,9 @@ def stands(outcome: str, reason: str | None, *, is_delivered: bool) -> bool:
 
 def is_finding(outcome: str, reason: str | None) -> bool:
     """Whether an outcome says what is wrong with a delivery, so that only its sender can heal it."""
-    at_fault = about(reason).at_fault
-    return outcome == "ineligible" and (at_fault is AtFault.FILE or reason == Reason.MISSING_AUDIO)
+    if outcome != "ineligible":
+        return False
+    return about(reason).at_fault is AtFault.FILE or reason == Reason.MISSING_AUDIO
 
 
 def place_of(row: ManifestRow) -> str:
@@ -166,8 +174,13 @@ def place_of(row: ManifestRow) -> str:
 def own_lists(audio: str, judged_by: str) -> list[str]:
     """Return the lists of checksums beside a file that speak of it alone, such as `song.wav.md5`."""
     folder, name = posixpath.split(audio)
-    names = (version.rpartition(" ")[0] for version in judged_by.split(","))
-    return [posixpath.join(folder, each) for each in names if posixpath.splitext(each)[0] == name]
+    lists: list[str] = []
+    for version in judged_by.split(","):
+        list_name, _, _ = version.rpartition(" ")
+        stem, _ = posixpath.splitext(list_name)
+        if stem == name:
+            lists.append(posixpath.join(folder, list_name))
+    return lists
 
 
 def version_of(row: ManifestRow) -> str:

@@ -129,10 +129,8 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
 
 
 def _read_completed(leg: Leg) -> None:
-    """Read which rows are finished, and the items of a small run.
-
-    A store that fails meanwhile is waited for, as while the leg works.
-    """
+    """Read which rows are finished, and the items of a small run."""
+    # A store that fails meanwhile is waited for, as while the leg works.
     late_at = monotonic() + leg.heartbeat.store_outage_seconds
     is_read = False
     while not is_read:
@@ -232,7 +230,7 @@ def unfinished_partitions(results: Results, plan: Plan) -> list[int]:
 
 
 def _delete_old_journals(results: Results, plan: Plan, leg: int) -> None:
-    """Delete what processes that were frozen have journalled since their legs of this partition were ended."""
+    # A process that was frozen may journal after its leg was ended. Nobody publishes that.
     own_partition = plan.partition_of_leg(leg)
     for number in numbered(results.store, layout.journals_folder(plan.run_id)):
         if number < leg and plan.partition_of_leg(number) == own_partition:

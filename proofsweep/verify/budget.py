@@ -105,10 +105,10 @@ class Budget:
     def for_check(self, *, is_awaited: bool) -> Iterator[None]:
         """Cover the calls of a check that is made inside; RunMustStop if none are left for it.
 
-        What waits for evidence then remains. Where all items wait for the check, it may use the calls of those that
-        would begin with their first call: they remain, which costs nothing. Without the check they would wait for ever,
-        so the leg ends at once.
+        What waits for evidence then remains.
         """
+        # Where all items wait for the check, it may use the calls of those that would begin with their first call: they
+        # remain, which costs nothing. Without the check they would wait for ever, so the leg ends at once.
         with self._lock:
             shortage = self._shortage(len(CALLS_OF_A_FILE) + self.kept, self.bounds.sharers)
             if is_awaited and shortage is not None:
@@ -184,11 +184,10 @@ class Budget:
             self._spent_before = self.spent if spent is None else spent
 
     def probe(self) -> bool:
-        """Ask for the headroom if a call is left for that, and say whether it was answered; else the count stands.
-
-        The answer includes its own call. Those that are on their way meanwhile count as not included.
-        """
+        """Ask for the headroom if a call is left for that, and say whether it was answered; else the count stands."""
         with self._probing:
+            # The answer includes its own call. Those that are on their way meanwhile count as not included: the leg may
+            # think that it has fewer calls left than it has, and never more.
             with self._lock:
                 ended = self._ended
                 if self._shortage(1 + self.kept, sharers=1) is not None:

@@ -46,7 +46,7 @@ class EarlierPlaces:
     """Takes each item that is planned, and at the end refuses the catalog if one has the ID of other audio.
 
     An ID exists so that its file may move, or be corrected. So only a file that stands where it was is other audio for
-    sure. Files are looked at only if their place has changed: a night of the same catalog costs nothing.
+    sure.
     """
 
     def __init__(self, results: Results, environment: str, identity: str, listing: Catalog) -> None:
@@ -60,6 +60,8 @@ class EarlierPlaces:
         self._read = 0
 
     def add(self, item: WorkItem) -> None:
+        # Files are looked at only if their place has changed: a night of the same catalog costs nothing. The rows of a
+        # few items are read by their IDs, so a pass over a watched folder does not read those of all others.
         self._places.append(hash(utf8_text(item.audio)))
         is_there = item.ineligible is None or item.audio_version is not None
         if not item.audio or not is_there or item.is_delivered:  # a file of a release may be delivered once more
@@ -121,7 +123,7 @@ class EarlierPlaces:
         return False
 
     def _newest_rows(self, wanted: set[str]) -> dict[str, list[Row]]:
-        """Return of each item its newest answer and its newest row without one: both are shown of it."""
+        # An item is shown by its newest answer and by its newest row without one, so both are of interest.
         if not (self._latest.base.files or self._latest.tail):  # else an array brings pandas, and a third of a second
             return {}
         items = sorted(wanted)
@@ -174,7 +176,7 @@ class EarlierPlaces:
         return facts is not None and facts.version == listed
 
     def _has_bytes_of(self, suspect: _Suspect, row: Row) -> bool:
-        """Whether a file has the bytes of a row: a catalog that was copied has another time, and is the same audio."""
+        # A catalog that was copied has other times, and is the same audio.
         digest = row["audio_sha256"]
         if digest is None or suspect.size_bytes not in {None, row["audio_bytes"]}:
             return False

@@ -155,12 +155,10 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
 
 
 def _unreadable(error: SourceError, planned: Ineligible | None) -> Outcome:
-    """A file that changes, or that its source does not give, failed for now; any other is for the catalog.
-
-    Of one that is not there, the plan knows more: what names it.
-    """
+    """A file that changes, or that its source does not give, failed for now; any other is for the catalog."""
     if error.reason in {Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE}:
         return Failed(reason=error.reason, detail=error.message)
+    # Of a file that is not there, the plan knows more: what names it.
     if planned is not None and planned.reason == error.reason == Reason.MISSING_AUDIO:
         return planned
     return Ineligible(Reason(error.reason), error.message)
@@ -270,6 +268,7 @@ class ItemWork:
         is_checked = isinstance(outcome, Rejected) or outcome.reason is Reason.DAMAGED_IN_DELIVERY
         if self._asset is not None or not is_checked:
             return outcome
+        # A rejection and damage blame the supplier, so a file that is still being delivered must not get one.
         is_replaced = isinstance(outcome, Ineligible) and not self._is_planned_version()
         if not (is_replaced or self._has_source_changed()):
             return outcome

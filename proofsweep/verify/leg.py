@@ -87,9 +87,10 @@ class Heartbeat:
         """End the leg when its window closes or its store fails for too long, and what is in flight after the drain."""
         now = self.uptime()
         self.budget.stop_at_closing()
+        # A write that hangs raises nothing. It counts as a failure once it takes longer than a store that is only slow.
         failing_since, writing_since = self._failing_since, self._writing_since
         if failing_since is None and writing_since is not None:
-            failing_since = writing_since + _SLOW_WRITE_SECONDS  # until then it may only be slow
+            failing_since = writing_since + _SLOW_WRITE_SECONDS
         if failing_since is not None and now - failing_since >= self.store_outage_seconds:
             why = f"The run's own records cannot be kept: {self._why_failing or _NO_ANSWER}"
             self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
@@ -102,15 +103,15 @@ class Heartbeat:
             self.abort()
 
     def keep(self, over: Event) -> None:
-        """Write every second until `over` is set, and once more then.
-
-        A store that fails at that last moment is waited for as well, by a leg that was stopped as long as its drain.
-        """
+        """Write every second until `over` is set, and once more then."""
         while not over.is_set():
+            # The time of a write is part of the second: however long a request takes, the journal is written as often.
             next_at = self.uptime() + FLUSH_SECONDS
             self.write()
             over.wait(max(0.0, next_at - self.uptime()))
         self.write()
+        # A store that fails at that last moment is waited for as well, by a leg that was stopped as long as its drain:
+        # what is not written would be paid again.
         while self._failing_since is not None and self.stop.drain_left_seconds > 0:
             sleep(min(FLUSH_SECONDS, self.stop.drain_left_seconds))
             self.write()
@@ -123,10 +124,9 @@ class Heartbeat:
                     self._beat()
 
     def write(self) -> None:
-        """Hear who asks the leg to stop, give a sign of life when it is due, and flush.
-
-        What cannot be written is kept for the next time.
-        """
+        """Hear who asks the leg to stop, give a sign of life when it is due, and flush."""
+        # Each of the steps may hang by itself, so each begins its own time. What cannot be written is kept for the next
+        # second.
         try:
             self._writing_since = self.uptime()
             self._look_for_stop()
@@ -273,6 +273,7 @@ class Leg:
 
     @property
     def progress(self) -> LegProgress:
+        # While a leg waits, the rows of its last minute say nothing about the time that is left.
         lane, trail = self.dispatcher.status(), self.trail
         before, done = self.completed.before, trail.rows.total()
         waiting = self._waiting(lane)

@@ -280,21 +280,20 @@ class Planner:
         return Survey(copies=PossibleCopies(Files(listing.root)))
 
     def _refuse_hopeless(self, survey: Survey, listing: Catalog) -> None:
-        """Refuse a run that could send nothing for a reason that a person corrects at once.
-
-        If rows were left out, it is not the whole catalog that cannot be sent; a pass over a watched folder says of
-        each file that it leads outside.
-        """
+        """Refuse a run that could send nothing for a reason that a person corrects at once."""
         known_good_items(self.service)
+        # If rows were left out, it is not the whole catalog that cannot be sent.
         if listing.skipped or not survey.items:
             return
-        # One supplier's pairs end no pass over a watched folder: each row says what is missing.
-        if survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items and listing.kind != INGEST:
+        # One supplier's pairs, or links that lead outside, end no pass over a watched folder: each row says why.
+        if listing.kind == INGEST:
+            return
+        if survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items:
             raise ConfigError(
                 f"The catalog holds nothing but legacy pairs ({survey.items:,}), and the sidecar's wire name is not "
                 "set: ask the partner for it and set service.sidecar_field."
             )
-        if survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items and listing.kind != INGEST:
+        if survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items:
             root = one_line(posixpath.join(listing.root or "", ""))
             raise CatalogError(
                 f"{listing.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "

@@ -72,11 +72,7 @@ class Workers:
     def submit(
         self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> Future[_Result]:
-        """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start.
-
-        Where the system has no other thread, the pool has queued its task all the same: one of the threads that there
-        are takes the item.
-        """
+        """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start."""
         item = Future[_Result]()
         self._room.acquire()
         task = partial(work, *args, **kwargs)
@@ -85,6 +81,8 @@ class Workers:
             self._pool.submit(self._work_on_next)
             self._has_thread = True
         except RuntimeError:
+            # Where the system has no other thread, the pool has queued its task all the same: one of the threads that
+            # there are takes the item.
             if self._is_over or not self._has_thread:
                 item.cancel()
                 self._room.release()
@@ -225,11 +223,9 @@ class Service:
         return self._status
 
     def usable(self, reserve: int = 0) -> ServiceStatus:
-        """Return its status; ConfigError or RunMustStop if it cannot be worked with.
-
-        Such as if the quota, less the reserve, is known to leave too few calls for a single item.
-        """
+        """Return its status; ConfigError or RunMustStop if it cannot be worked with."""
         status = self.status()
+        # The quota, less the reserve, may be known to leave too few calls for a single item.
         if status.headroom is None or status.headroom - reserve >= CALLS_TO_BEGIN:
             return status
         short = "is used up"
@@ -240,10 +236,7 @@ class Service:
         raise RunMustStop(why, ended_by=EndedBy.QUOTA, quota_reset=status.quota_reset)
 
     def awaited(self, reserve: int = 0) -> ServiceStatus:
-        """Do the same for a run, which waits while the service is down for at most `breaker_seconds`.
-
-        One that was never reached is waited for a short time only: its address may be wrong.
-        """
+        """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
         clock, outage_seconds = self.dispatcher.clock, self.retry.breaker_seconds
         due_at = clock() + outage_seconds
         examinations = 0
@@ -251,6 +244,7 @@ class Service:
             try:
                 self.status()
             except RunMustStop as down:
+                # A service that was never reached is waited for a short time only: its address may be wrong.
                 left_seconds = min(due_at - clock(), self.transport.left_seconds)
                 if down.ended_by != EndedBy.BREAKER or left_seconds <= 0.0:
                     raise

@@ -32,10 +32,9 @@ def verify_batch(leg: Leg, rows: range | None = None) -> int:
 
 
 def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
-    """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle.
-
-    Once the leg ends, no other item is read. What was begun is awaited, whatever fails: a leg is settled after that.
-    """
+    """Verify items in portions; once the leg ends, no other item is read."""
+    # A portion is begun before the one before it is awaited, so no thread is ever idle. What was begun is awaited,
+    # whatever fails: a leg is settled after that.
     before, begun = list[Future[bool]](), list[Future[bool]]()
     finished = 0
     remaining = _until_stop(leg, items)
