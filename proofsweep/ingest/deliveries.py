@@ -141,16 +141,14 @@ class DeliveredBatch:
         return None if self.is_settled else "its messages are not settled yet"
 
     def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> None:
-        """Let files wait as long as the batch is not complete.
-
-        If that has lasted too long, they are taken with what is wrong with them, if the completion file is there or
-        none is expected.
-        """
+        """Let files wait as long as the batch is not complete."""
         rows = self.moved_rows
         self.missing = self.why_incomplete()
         is_settling = any(row.decision is Decision.SETTLING for row in rows)
         is_settled = self.is_settled and not is_settling
         is_late = now - since >= timedelta(seconds=settings.batch_wait_seconds)
+        # If that has lasted too long, they are taken with what is wrong with them, if the completion file is there or
+        # none is expected.
         if is_settled and is_late and self.is_sent:
             self._decide_late()
             return

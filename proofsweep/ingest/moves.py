@@ -75,7 +75,8 @@ class Move:
     @property
     def target_folder(self) -> str:
         """Return the folder to which a delivery moves."""
-        last, folder = self.files[-1], self.folder or ""
+        last = self.files[-1]
+        folder = self.folder or ""
         return last.target.removesuffix(last.source[len(folder) :])
 
     def delivered(self, file: FileMove) -> str:

@@ -75,8 +75,7 @@ class PassReport:
     is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
     def line(self, folder: str) -> str:
-        counts = ", ".join(self._counts())
-        lines = [f"{printable(folder)}: {counts}", *self.unmoved_lines()]
+        lines = [f"{printable(folder)}: {', '.join(self._counts())}", *self.unmoved_lines()]
         if self.ignored:
             lines.append(f"ignored: {ignored_words(self.ignored)}")
         return "; ".join(lines)
@@ -129,8 +128,7 @@ class PassReport:
             audio = printable(str(row["audio_moved_to"] or row["audio"]))
             reason = str(row["reason"])
             if row["outcome"] != "accepted" and reason not in HINDERS_NOTHING:
-                remedy = about(reason).remedy
-                yield f"{audio}: {row['outcome']}, {printable(reason)}: {remedy}"
+                yield f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}"
             elif row["disposition"] == Disposition.QUARANTINED:
                 yield f"{audio}: {row['detail']}"
         for delivery in self.without_audio:
@@ -215,10 +213,9 @@ class WatchedFolder:
 
     @contextmanager
     def away_is_outage(self) -> Iterator[None]:
-        """Raise RunMustStop in the place of an error that says that the folder cannot be read now.
-
-        It was there when the watch began: whatever fails then may be over at the next pass, also before the first file.
-        """
+        """Raise RunMustStop in the place of an error that says that the folder cannot be read now."""
+        # It was there when the watch began: whatever fails then may be over at the next pass, also before the first
+        # file.
         try:
             yield
         except (CatalogError, SourceError) as error:
@@ -265,16 +262,16 @@ class IngestPass:
         """Make the pass.
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) scan the folder, (4) move what was answered
-        before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it. A run of which rows
-        remain ends the pass, as a request to stop does: the next one takes it up. One whose rows are in doubt comes
-        last, and holds nothing up but its own files.
+        before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it.
         """
         self.folder.refuse_if_lost()
         self._heal()  # (1)
+        # A run whose rows are in doubt comes last, and holds nothing up but its own files.
         in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}
         open_runs = [run_id for run_id in self.state.runs if run_id not in in_doubt]
         for run_id in open_runs:
             yield from self._finished(run_id)  # (2)
+            # A run of which rows remain ends the pass, as a request to stop does: the next one takes it up.
             may_go_on = self.report.is_whole or self._is_in_doubt(run_id)
             if self.context.is_stopped() or not may_go_on:
                 self.report.is_whole = False  # the folder was not looked at
@@ -363,12 +360,13 @@ class IngestPass:
 
     def _plan_or_none(self, run_id: str) -> Plan | None:
         results = self.context.results
-        content = results.store.read(layout.plan_name(run_id))
-        return None if content is None else results.plan(run_id)
+        if results.store.read(layout.plan_name(run_id)) is None:
+            return None
+        return results.plan(run_id)
 
     def _settled_scan(self) -> Scan:
-        """Scan once, and once more after a while if that settles files that were seen for the first time."""
         scan = self._scanned()
+        # A pass that is started once a day must not leave its new files to the next day.
         if scan.decisions[Decision.SETTLING] or scan.is_settling:
             self.context.rest(self.context.settings.settle_seconds)
             scan = self._scanned()
@@ -385,7 +383,8 @@ class IngestPass:
             finally:
                 self.report.ignored = ignored_entries(catalog)
                 self.report.waiting = scan.waiting
-        self.state.sightings, self.state.spoken = scan.sightings, scan.spoken
+        self.state.sightings = scan.sightings
+        self.state.spoken = scan.spoken
         self.folder.refuse_if_lost()
         # A withdrawn release stays in quarantine, whatever its supplier sends again.
         held = [move for move in self.state.held if not move.is_of(scan.withdrawn)]
@@ -463,8 +462,7 @@ def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
 
 def _mounts_of(disposal: Disposal) -> dict[str, str]:
     """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
-    locations = (disposal.watched, *disposal.targets.values())
-    return {location: mount_of(location) for location in locations}
+    return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
 
 
 def _absolute(location: str) -> str:
@@ -486,7 +484,8 @@ def _targets(settings: IngestSettings, watched: str) -> dict[Disposition, str]:
 
 def _target(location: str, watched: str, setting: str) -> str:
     target = _absolute(location)
-    real_watched, real_target = f"{_real(watched)}/", f"{_real(target)}/"
+    real_watched = f"{_real(watched)}/"
+    real_target = f"{_real(target)}/"
     if real_target.startswith(real_watched) or real_watched.startswith(real_target):
         raise ConfigError(
             f"{setting}: {one_line(target)} and the watched folder {one_line(watched)} lie in one another; files that "

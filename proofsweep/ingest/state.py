@@ -45,7 +45,8 @@ _HELD = "held.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
 
-_MOVES, _TEXTS = TypeAdapter(tuple[Move, ...]), TypeAdapter(dict[str, str])
+_MOVES = TypeAdapter(tuple[Move, ...])
+_TEXTS = TypeAdapter(dict[str, str])
 _KINDS: Mapping[str, TypeAdapter[Any]] = {
     "sightings": TypeAdapter(dict[str, Sighting]),
     "part": TypeAdapter(str | None),
@@ -349,7 +350,8 @@ class Records:
 
     def _keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
         """Note which moves begin now, in the place of what was noted before."""
-        self.state.part, self.state.moves = part, tuple(moves)
+        self.state.part = part
+        self.state.moves = tuple(moves)
         self.state.save()
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
@@ -455,7 +457,8 @@ def _unanswered(cells: dict[str, Any], version: str, judged_by: str, now: dateti
     is_delivered = IN_BATCH in tags_of(cells["tags"])
     tries, answer = cells["tries"], None
     if stands(cells["outcome"], cells["reason"], is_delivered=is_delivered):
-        tries, answer = 0, answer_of(cells | {"finished_at": cells["verified_at"]})
+        tries = 0
+        answer = answer_of(cells | {"finished_at": cells["verified_at"]})
     since = cells["first_seen_at"] or now
     return Sighting(
         version=version, since=since, tries=tries, retry_at=cells["retry_at"], answer=answer, judged_by=judged_by

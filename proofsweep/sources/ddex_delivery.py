@@ -241,16 +241,14 @@ class Deliveries:
                 yield location, [naming]
 
     def _is_elsewhere(self, location: str, naming: Naming) -> bool:
-        """Whether another delivery of the release has a file that is not here, as an update repeats it.
-
-        In a watched folder it may still come, unless it is known to be the same.
-        """
+        """Whether another delivery of the release has a file that is not here, as an update repeats it."""
         repeated = self._newest.get(_item_id(naming.message, location))
         if repeated is None:
             return False
         digests = (naming.file.declared or Declared()).digests
         other_digests = (repeated.declared or Declared()).digests
         shared = digests.keys() & other_digests.keys()
+        # In a watched folder the file may still come, unless it is known to be the same.
         if not shared:
             return not self._is_watched
         return all(digests[algorithm] == other_digests[algorithm] for algorithm in shared)
@@ -319,7 +317,7 @@ class Deliveries:
         return any(self._withdrawn.get(key, _NEVER) > message.order for key in _keys_of(message))
 
     def _find_repeated(self) -> None:
-        """Find the items that lie in several folders: an update repeats files, or comes without them."""
+        # An update repeats files, or comes without them. So an item may lie in several folders.
         folders: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
         for message in self._messages():
             folders[message.item_names].add(posixpath.dirname(message.location))
@@ -395,7 +393,8 @@ class Deliveries:
 
     def _missing(self, row: ManifestRow, naming: Naming, release: _ReleaseFolder) -> ManifestRow:
         self.counts.files += 1
-        refused, folder = row.refused, posixpath.dirname(naming.message.location)
+        refused = row.refused
+        folder = posixpath.dirname(naming.message.location)
         if not is_within(row.audio or "", folder):
             leads_out = f"The message names a file outside of its folder {one_line(folder)}."
             refused = Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
@@ -424,10 +423,8 @@ class Deliveries:
         )
 
     def _own_item_id(self, message: ErnMessage, location: str) -> str:
-        """Return the ID of a file, which stays when its delivery moves, or comes once more.
-
-        Of several deliveries in one catalog, the newest has it. In a watched folder each takes its turn.
-        """
+        """Return the ID of a file, which stays when its delivery moves, or comes once more."""
+        # Of several deliveries in one catalog, the newest has it. In a watched folder each takes its turn.
         item_id = _item_id(message, location)
         newest = self._newest.get(item_id)
         if self._is_watched or newest is None:
@@ -447,17 +444,16 @@ class Deliveries:
         return None
 
     def _absent_from(self, batch: Batch) -> list[str]:
-        """Name the messages that a batch's manifest names and that are not in it, as it names them.
-
-        A message is there if one of the batch has its ID, or the ID of its release, or if its location names a file
-        that is there, or a release's folder. A completion file that is no manifest, or that cannot be read, names none.
-        """
+        """Name the messages that a batch's manifest names and that are not in it, as it names them."""
+        # A message is there if one of the batch has its ID, or the ID of its release, or if its location names a file
+        # that is there, or a release's folder.
         sent: set[str] = set()
         for location in batch.releases:
             sent.add(composed(posixpath.basename(location)))
             for message in self._releases[location].messages:
                 sent.update((message.message_id, message.release_id))
         absent: list[str] = []
+        # A completion file that is no manifest, or that cannot be read, names no message.
         with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
             named = [] if file is None else list(messages_named(file))
             for words in named:

@@ -55,7 +55,8 @@ class DeliveredFiles:
         for match in self._matches_of(message, file):
             if match.several:
                 return match.words
-        folder, name = posixpath.dirname(message.location), posixpath.basename(absent)
+        folder = posixpath.dirname(message.location)
+        name = posixpath.basename(absent)
         resources = [posixpath.join(folder, resource_folder) for resource_folder in RESOURCES]
         names: list[str] = []
         for location in dict.fromkeys((folder, *resources, posixpath.dirname(absent))):
@@ -81,7 +82,8 @@ class DeliveredFiles:
 
 def expected(message: ErnMessage, file: NamedFile) -> str:
     """Return where a missing file should be; of the paths that may be meant, one that leads out goes first."""
-    paths, folder = _paths_of(message, file), posixpath.dirname(message.location)
+    paths = _paths_of(message, file)
+    folder = posixpath.dirname(message.location)
     for path in paths:
         if not is_within(path, folder):
             return path

@@ -163,9 +163,10 @@ def xml_in(folder: Folder, source: Files, completion_files: CompletionNames) -> 
 def examine(location: str, source: Files) -> XmlFile | None:
     """Look into a file whose name is that of XML; None if it is not XML.
 
-    A file that cannot be opened, or has no root element, is a message that is broken if it has its folder's name, as
-    messages do. SourceError if it cannot be read now: without its message, a delivery would be other files.
+    SourceError if it cannot be read now: without its message, a delivery would be other files.
     """
+    # A file that cannot be opened, or has no root element, is a message that is broken if it has its folder's name, as
+    # messages do.
     folder, name = map(posixpath.basename, posixpath.split(location))
     stem = posixpath.splitext(name)[0]
     is_message = has_its_name = f"{folder}_".startswith(f"{stem}_")
@@ -249,11 +250,7 @@ def _main_release(root: "_Element") -> "_Element":
 
 
 def _names_of_parties(root: "_Element") -> dict[str, str]:
-    names: dict[str, str] = {}
-    for party in root.iter("Party"):
-        reference = _text(party, "PartyReference")
-        names[reference] = _text(party, "PartyName/FullName")
-    return names
+    return {_text(party, "PartyReference"): _text(party, "PartyName/FullName") for party in root.iter("Party")}
 
 
 def _ids_of(release: "_Element") -> dict[str, str]:
@@ -262,11 +259,8 @@ def _ids_of(release: "_Element") -> dict[str, str]:
 
 
 def _label_of(release: "_Element", parties: Mapping[str, str]) -> str:
-    label = _text(release, "ReleaseDetailsByTerritory/LabelName")
-    if label:
-        return label
     reference = _text(release, "ReleaseLabelReference")
-    return parties.get(reference, "")
+    return _text(release, "ReleaseDetailsByTerritory/LabelName") or parties.get(reference, "")
 
 
 def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
@@ -399,7 +393,7 @@ def _title_of(element: "_Element") -> str:
 
 
 def _artist_of(recording: "_Element", parties: Mapping[str, str]) -> str:
-    """Return the artists of the first territory that names some; others may name them in another script."""
+    # The first territory that names some has the word: others may name them in another script.
     for territory in (recording, *recording.iterfind("SoundRecordingDetailsByTerritory")):
         display_name = _text(territory, "DisplayArtistName")
         if display_name:
@@ -420,7 +414,9 @@ def _files_of(resource: "_Element", parties: Mapping[str, str]) -> Iterator[Name
     # Asked once for each element: a hostile recording may have a hundred thousand files.
     isrc_of, flags_of = cache(_isrc_of), cache(_flags_of)
     resources = resource.getparent()
-    isrc, title, artist = isrc_of(resource), _title_of(resource), _artist_of(resource, parties)
+    isrc = isrc_of(resource)
+    title = _title_of(resource)
+    artist = _artist_of(resource, parties)
     for file in resource.iter("File"):
         around = list(takewhile(lambda above: above is not resources, file.iterancestors()))
         if not all(_TECHNICAL.fullmatch(str(above.tag)) for above in around[:-1]):
@@ -468,8 +464,9 @@ def _leaves_of(file: "_Element") -> dict[str, str]:
 
 
 def _locations_in(leaves: Mapping[str, str]) -> tuple[str, ...]:
-    """Return where a file may lie, the likeliest first: senders use `FilePath` with the name and without it."""
-    folder, name = leaves.get("FilePath", ""), leaves.get("FileName", "")
+    # The likeliest place is first. Senders use `FilePath` with the name of the file and without it.
+    folder = leaves.get("FilePath", "")
+    name = leaves.get("FileName", "")
     in_folder = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else ""
     written = (leaves.get("URI"), in_folder, folder, name, leaves.get("URL"))
     locations = dict.fromkeys(filter(None, written))

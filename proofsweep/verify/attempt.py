@@ -106,7 +106,8 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         leg.dispatcher.on_open = None
         ended_by, why = EndedBy.COMPLETE, None
         if leg.stop.reason is not None:
-            ended_by, why = leg.stop.reason.ended_by, leg.stop.reason.message
+            ended_by = leg.stop.reason.ended_by
+            why = leg.stop.reason.message
         # The last reading of the quota may take a minute, and the parts of a long run some.
         with background_thread("heartbeat", leg.heartbeat.send_heartbeats):
             quota_after = _headroom(leg, ended_by)

@@ -206,7 +206,8 @@ class Attribution:
         """Name the folders that are away and how many files wait for each, those of most files first."""
         counts = {folder: len(self._rows_away.get(folder, ())) for folder in self._away}
         folders = sorted(counts, key=lambda folder: (-counts[folder], folder))
-        named, others = folders[:_FOLDERS_NAMED], folders[_FOLDERS_NAMED:]
+        named = folders[:_FOLDERS_NAMED]
+        others = folders[_FOLDERS_NAMED:]
         sentences: list[str] = []
         for folder in named:
             away = self._away[folder].sentence
@@ -270,7 +271,8 @@ class Attribution:
     def _take_evidence(self, question: Question, began_at: float) -> None:
         """Believe what ended before an item began that came out right, or let it be tried again."""
         # What weighs too little and is no first failure is tried again at the end: it failed in a troubled hour.
-        believed, still_waiting = list[Suspect](), list[Suspect]()
+        believed = list[Suspect]()
+        still_waiting = list[Suspect]()
         with self._lock:
             for suspect in self._waiting:
                 if not suspect.is_shown_by(question, began_at):
@@ -419,7 +421,8 @@ class Attribution:
 
     def _check(self, question: Question, in_question: list[Finished]) -> Result:
         self.dispatcher.begin_probe()
-        mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
+        mode = Mode(question.where)
+        of_content = sum(map(is_of_content, in_question))
         result = Result(CheckFinding.NOTHING_KNOWN)
         if of_content or question.what is InQuestion.REGISTRY:
             result = self.checks.send_known(mode, _only_digest(in_question))

@@ -24,7 +24,9 @@ class Trail:
 
     def note(self, manifest_row: int | None, exchange: Exchange, owed_to: int | None = None) -> None:
         """Write down an exchange of a row, or of none; by default the budget owes its call to the row."""
-        run_id, leg, environment = self.journal.run_id, self.journal.leg, self.environment
+        run_id = self.journal.run_id
+        leg = self.journal.leg
+        environment = self.environment
         row = exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row, environment=environment)
         self.journal.add(None, [row])
         self.budget.note(exchange, manifest_row if owed_to is None else owed_to)

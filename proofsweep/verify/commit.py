@@ -60,7 +60,9 @@ def settle_leg(
     process did. `facts` are cells of the row that only the leg's own process knows, and `said` stands in the receipt
     alone.
     """
-    results, run, leg = parts.results, parts.run, parts.leg
+    results = parts.results
+    run = parts.run
+    leg = parts.leg
     parts.close()  # (1)
     row, beside = count_leg(parts)
     if isinstance(run, Plan):
@@ -132,7 +134,9 @@ class LegParts:
         self.parts: dict[str, list[Part]] = {run.table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
         self._created: list[Part] = []  # and not looked at again
-        self.results, self.run, self.leg = results, run, leg
+        self.results = results
+        self.run = run
+        self.leg = leg
         self._folder = layout.journal_folder(run.run_id, leg)
         self._own = journal or Journal(results, run.run_id, leg)
         self._writer = writer
@@ -257,7 +261,8 @@ class LegParts:
 
         found: dict[Segment, pa.Table] = {}
         rows = size_bytes = 0
-        store, own = self.results.store, self._own.segments(table)
+        store = self.results.store
+        own = self._own.segments(table)
         if self._writer:
             own += segments_of_writer(store, self._folder, table, self._writer, had.get(self._writer, 0))
         for segment, read in read_journal(store, self._folder, table, choice=is_left, known=own):
@@ -299,7 +304,9 @@ def count_leg(parts: LegParts) -> tuple[Row, Row]:
 
     What only its process knows is null in the row. Of an operation, only its calls are counted.
     """
-    results, plan, leg = parts.results, parts.run, parts.leg
+    results = parts.results
+    plan = parts.run
+    leg = parts.leg
     names = [part.name for part in parts.parts["exchanges"]]
     counts = exchange_counts(results.tables(names, COUNTED))
     check_calls = counts.pop("check_calls")

@@ -97,7 +97,9 @@ class EarlierPlaces:
     def _known(self) -> "tuple[array[int], array[int], array[int]]":
         """The hashes of each item that was tried, in order, with those of its place and version."""
         # A store may have rows of millions of items, so only hashes of them are in memory.
-        items, places, versions = array("q"), array("q"), array("q")
+        items = array("q")
+        places = array("q")
+        versions = array("q")
         for table in self._latest.rows(self._environment, _OF_PLACE):
             items.extend(map(hash, table["item_id"].to_pylist()))
             places.extend(map(hash, table["audio"].to_pylist()))
@@ -112,7 +114,8 @@ class EarlierPlaces:
     def _is_elsewhere(self, listed: _Suspect) -> bool:
         """Whether a row of the item may be of another place, and of another version."""
         items, places, versions = self._known
-        item_id, version = hash(listed.item_id), hash(listed.version)
+        item_id = hash(listed.item_id)
+        version = hash(listed.version)
         place = hash(utf8_text(listed.audio))
         index = bisect_left(items, item_id)
         while index < len(items) and items[index] == item_id:
@@ -197,8 +200,10 @@ class EarlierPlaces:
         return read.hexdigest() == digest
 
     def _message(self, suspect: _Suspect, row: Row) -> str:
-        location, where = one_line(self._listing.location), one_line(suspect.where)
-        item_id, audio = one_line(suspect.item_id), one_line(suspect.audio)
+        location = one_line(self._listing.location)
+        where = one_line(suspect.where)
+        item_id = one_line(suspect.item_id)
+        audio = one_line(suspect.audio)
         earlier = one_line(str(row["audio"]))
         what_to_do = f"set catalog.name for {location}, so that its files have ids of their own"
         if any(role == "id" for _, role in self._listing.whole.columns):

@@ -174,7 +174,8 @@ class CallsBeside:
         return min(ENOUGH_BITS, bits)
 
     def _beside(self, mode: Mode, call: EndedCall) -> list[EndedCall]:
-        since, until = call.began_at - _BESIDE_SECONDS, call.ended_at + _BESIDE_SECONDS
+        since = call.began_at - _BESIDE_SECONDS
+        until = call.ended_at + _BESIDE_SECONDS
         return [other for other in self._calls[mode, call.call] if since <= other.ended_at <= until]
 
     def _bits(self, mode: Mode, failed: EndedCall, beside: Sequence[EndedCall]) -> float:

@@ -355,12 +355,15 @@ class DueRows(PartOfCatalog):
 
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due; NothingDue if none is, UsageError if the condition cannot be worked out."""
-        self.listing, self.unmet, number = Listing(), 0, 0
+        self.listing = Listing()
+        self.unmet = 0
+        number = 0
         due = self._due() if self._most is None else self._longest_ago(self._most)
         for row, _ in due:
             yield replace(row, number=number)
             number += 1
-        self.ignored, self.skipped = self._whole.ignored, self.listing.rows - number
+        self.ignored = self._whole.ignored
+        self.skipped = self.listing.rows - number
         if number == 0:
             raise self._nothing_due()
 

@@ -165,7 +165,8 @@ class Checks:
     def _sent(self, audio: str, sidecar: str | None) -> Finished:
         """Take a file or pair, of any place, through the core flow."""
         item = WorkItem(manifest_row=CHECK_ROW, item_id="check", audio=audio, sidecar=sidecar)
-        partner, files = self.verify.partner.for_probes(), self.verify.files.within(None)
+        partner = self.verify.partner.for_probes()
+        files = self.verify.files.within(None)
         budget = self.trail.budget
         context = VerifyContext(partner=partner, files=files, clock=self.verify.clock, budget=budget)
         with budget.for_check(is_awaited=partner.session.context.dispatcher.is_open):

@@ -38,7 +38,9 @@ class RateLeases:
     def __init__(self, store: Store, service: Service, plan: Plan | None = None, rate: float | None = None) -> None:
         """Take the calls per second that an earlier run learned for all processes together, if one did."""
         lane = service.key_fingerprint, service.settings.base_url
-        self._store, self._service, self._dispatcher = store, service, service.dispatcher
+        self._store = store
+        self._service = service
+        self._dispatcher = service.dispatcher
         self._folder = layout.rate_leases_folder(*lane)
         self._pause_name = layout.rate_pause_name(*lane)
         weight = Weight.VERIFY
@@ -49,7 +51,9 @@ class RateLeases:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        over, has_looked, has_read = Event(), Event(), Event()
+        over = Event()
+        has_looked = Event()
+        has_read = Event()
         threads = [
             Thread(target=self._keep_lease, args=(over, has_looked), name="rate-share", daemon=True),
             Thread(target=self._keep_pause, args=(over, has_read), name="rate-pause", daemon=True),
@@ -72,7 +76,8 @@ class RateLeases:
     def look(self) -> None:
         """Exchange news with the others now; without a store each finds its part alone."""
         with suppress(ResultsError):
-            others, report = self.read(), self._dispatcher.report()
+            others = self.read()
+            report = self._dispatcher.report()
             share = self._share.look(others, report, self._dispatcher.clock())
             self._dispatcher.take(share)
             if share.lease is not None:

@@ -156,7 +156,10 @@ class Service:
         proxies: Proxies,
         clock: ServiceClock,
     ) -> None:
-        self.settings, self.pace, self.retry, self.clock = settings, pace, retry, clock
+        self.settings = settings
+        self.pace = pace
+        self.retry = retry
+        self.clock = clock
         self.key = CurrentKey(key)
         self.stop = StopSwitch()
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet

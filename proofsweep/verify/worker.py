@@ -35,7 +35,8 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
     """Verify items in portions; once the leg ends, no other item is read."""
     # A portion is begun before the one before it is awaited, so no thread is ever idle. What was begun is awaited,
     # whatever fails: a leg is settled after that.
-    before, begun = list[Future[bool]](), list[Future[bool]]()
+    before = list[Future[bool]]()
+    begun = list[Future[bool]]()
     finished = 0
     remaining = _until_stop(leg, items)
     latest: Latest | None = None

@@ -603,8 +603,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="segments are learned from a listing alone",
         module="proofsweep.verify.commit",
-        old="store, own = self.results.store, self._own.segments(table)",
-        new="store, own = self.results.store, list[Segment]()",
+        old="        own = self._own.segments(table)\n",
+        new="        own = list[Segment]()\n",
         level="lag",
         seed=3,
         check="requests_kept",
