@@ -458,11 +458,17 @@ def _is_own(item: WorkItem, answer: PastAnswer, newest: Mapping[str, PastAnswer]
 
 def _files_of_items(held: Move, items: Sequence[tuple[WorkItem, PastAnswer]]) -> list[FileMove]:
     """Return the files of some of a delivery's items, and those that are no item's, such as its messages."""
-    sidecars = {item.sidecar for item, _ in items}
-    audio = {item.audio for item, _ in items}
+    audio: set[str] = set()
+    sidecars: set[str | None] = set()
+    for item, _ in items:
+        audio.add(item.audio)
+        sidecars.add(item.sidecar)
     others: set[str | None] = set()
     for item, _ in held.items:
-        others.update({item.audio} - audio, {item.sidecar} - sidecars)
+        if item.audio not in audio:
+            others.add(item.audio)
+        if item.sidecar not in sidecars:
+            others.add(item.sidecar)
     return [file for file in held.files if file.source not in others]
 
 

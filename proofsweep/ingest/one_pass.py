@@ -305,10 +305,11 @@ class IngestPass:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        last_legs = {plan.partition_of_leg(leg.leg): leg for leg in self._ended_legs(plan)}
-        in_doubt: set[int] = set()
-        for leg in last_legs.values():
-            in_doubt.update(leg.in_doubt)
+        in_doubt_of: dict[int, Sequence[int]] = {}  # by partition, of its last leg
+        for leg in self._ended_legs(plan):
+            partition = plan.partition_of_leg(leg.leg)
+            in_doubt_of[partition] = leg.in_doubt
+        in_doubt = set[int]().union(*in_doubt_of.values())
         if not in_doubt:
             return False
         # A row that no leg has tried yet is no doubt: the run goes on before the folder is scanned.

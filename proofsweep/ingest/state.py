@@ -164,7 +164,11 @@ class Records:
     @property
     def half_moved(self) -> set[str]:
         """The folders of deliveries that are here and there, until a move comes to its end."""
-        return {move.folder for move in self.half.values() if move.folder is not None}
+        folders: set[str] = set()
+        for move in self.half.values():
+            if move.folder is not None:
+                folders.add(move.folder)
+        return folders
 
     def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> tuple[list[Row], bool]:
         """Dispose of the files that a leg has verified; give its rows, and whether that was not done before."""
@@ -178,14 +182,16 @@ class Records:
             with suppress(NameTaken):
                 self.context.results.create_part(name, "ingest", rows)
             self._end_moves()
-        return self.context.results.table("ingest", [name]).to_pylist(), is_new
+        rows_of_leg = self.context.results.table("ingest", [name])
+        return rows_of_leg.to_pylist(), is_new
 
     def of_answered(self, answered: Iterable[_Answered]) -> list[Row]:
         """Dispose of files that were answered before and still lie there; give the rows of those that leave."""
         written: list[Row] = []
         for batch in _batches(answered):
             part = self._new_part()
-            written += self._written(part, self._disposed(batch, {}, part))
+            rows = self._disposed(batch, {}, part)
+            written += self._written(part, rows)
             self._end_moves()
         return written
 
@@ -217,7 +223,8 @@ class Records:
                 whole.add(move.name)
                 rows += self._moved_on(move, newest)
         # What is whole and still held could not be moved: the next pass tries it again.
-        self.state.asks_held = any(move.name in whole for move in self.state.held)
+        still_held = {move.name for move in self.state.held}
+        self.state.asks_held = not whole.isdisjoint(still_held)
         self.state.save()
         return rows
 

@@ -95,7 +95,7 @@ def settle_leg(
 def finish_leg(results: Results, run: AnyRun, leg: int) -> None:
     """Do what comes after a leg's receipt: its row in `runs`, no journal, and last its end in the log.
 
-    So a leg that has ended in the log lacks nothing. All of it may be repeated, also by several processes at once.
+    All of it may be repeated, also by several processes at once.
     """
     content = read_required(results.store, layout.receipt_name(run.run_id, leg))
     receipt = JSON_OBJECT.validate_json(content)
@@ -106,6 +106,7 @@ def finish_leg(results: Results, run: AnyRun, leg: int) -> None:
             results.create_part(name, "runs", [with_instants("runs", cells)])
     delete_journal(results.store, run.run_id, leg)
 
+    # The end in the log comes last, so a leg that has ended in the log lacks nothing.
     def decide(runs: Runs) -> Row | None:
         record = runs.of(run)
         if record is None or any(ended.leg == leg for ended in record.legs):
@@ -163,6 +164,8 @@ class LegParts:
             if self._marks[table].is_closing:
                 raise self._taken_over()
         self._look_again()
+        # What is in a part is deleted from the journal only now. A kill before this costs nothing: the marks say what
+        # the parts have.
         for table, mark in self._marks.items():
             published = mark.journal.get(journal.writer, 0)
             covered = [segment.name for segment in written[table] if segment.number <= published]
@@ -225,11 +228,9 @@ class LegParts:
         return waiting.rows >= ROWS_PER_PART or waiting.size_bytes >= PART_BYTES
 
     def _has_added(self, table: str, through: Mapping[str, int] | None) -> bool:
-        """Create the next part, or note the one that has taken its name; False if there is nothing to add.
-
-        It holds the next segments that no part has: of these writers, through these; or of all, and then the last part
-        is the closing one.
-        """
+        """Create the next part, or note the one that has taken its name; False if there is nothing to add."""
+        # It holds the next segments that no part has: of these writers, through these; or of all, and then the last
+        # part is the closing one.
         had = self._marks[table]
         found, is_last = self._next_segments(table, through)
         journal = dict(had.journal)
@@ -274,7 +275,7 @@ class LegParts:
         return found, True
 
     def _rows_had(self, mark: Mark) -> set[object]:
-        """Return the rows that are in parts, if processes share the leg's journal: two may have finished one row."""
+        # Only if processes share the leg's journal, two may have finished one row.
         if len(mark.journal) <= 1:
             return set()
         names = [part.name for part in self.parts["verdicts"]]
@@ -291,6 +292,7 @@ class LegParts:
 
 def _each_once(verdicts: pa.Table, had: set[object]) -> pa.Table:
     """Sort rows by their place in the manifest, each of them once, and without those that are in a part."""
+    # Of rows that two processes have finished, the first one stays.
     indexes: dict[object, int] = {}
     for index, number in enumerate(verdicts["manifest_row"].to_pylist()):
         if number not in had:
@@ -361,7 +363,7 @@ def add_up_groups(counted: Sequence[pa.Table]) -> list[dict[str, Any]]:
 
 
 def _latest(*times: object) -> datetime | None:
-    """Return the latest time: a clock may have been put back in the leg."""
+    # A clock may have been put back in the leg, so the last time need not be the latest.
     return max((time for time in times if isinstance(time, datetime)), default=None)
 
 

@@ -100,6 +100,7 @@ class DuplicateCache:
                 if first is None:
                     self._originals[key] = Future()
                     return None
+            # An item that waits for another makes no call meanwhile, so the next one begins.
             if not first.done():
                 self._make_room()
             while not first.done():
@@ -124,6 +125,7 @@ class DuplicateCache:
                 texts = map(canonical_json, members)  # its other texts are short
                 self._lengths[key] = sum(map(len, texts))
                 first.set_result(done)
+                # An answer has up to 2 MiB, so the oldest ones are forgotten. Their copies are sent again.
                 while len(self._lengths) > _MOST_ANSWERS or sum(self._lengths.values()) > _MOST_LETTERS:
                     self._drop(next(iter(self._lengths)))
             else:

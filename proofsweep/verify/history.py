@@ -72,7 +72,7 @@ def newest_measurement(results: Results, environment: str) -> Measurement | None
 
 
 def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
-    """Measure a leg, or what those of several partitions did together: each is as one of so many at once."""
+    # Of the legs of several partitions, each is measured as one of so many at once.
     rows = sum(map(leg.count, _SENT)) - (leg.duplicates or 0)  # the next run may have none
     began, ended = leg.started_at, leg.finished_at
     if rows < _LEAST_ROWS or began is None or ended is None or ended <= began or not leg.row_seconds:

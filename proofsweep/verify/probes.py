@@ -117,10 +117,7 @@ class Checks:
     known_good: Sequence[WorkItem] = ()  # items that the service accepts
 
     def probe_service(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
-        """Send silence: a verdict shows that the service works.
-
-        So does a status that speaks of what was sent, unless such statuses are in question.
-        """
+        """Send silence: a verdict shows that the service works."""
         sidecar = None if mode is Mode.ONE_FILE else str(_NO_PROOF)
         done = self._sent(str(_SILENCE), sidecar)
         result = _shown_by_silence(done, needs_verdict=needs_verdict)
@@ -191,9 +188,12 @@ def _shown_by_silence(done: Finished, *, needs_verdict: bool) -> Result:
     if not done.exchanges:
         return Result(CheckFinding.WRONG, f"The probe audio cannot be sent: {done.outcome.detail}")
     last = done.exchanges[-1]
+    # A status that speaks of what was sent shows it too, unless such statuses are in question.
     is_of_content = last.call is Call.VERIFY and last.status in REFUSED_CONTENT
     if isinstance(done.outcome, Rejected) or (is_of_content and not needs_verdict):
         return RIGHT
+    # A 403 of the API speaks of the key; without an error code it is not the service's. One of the storage says nothing
+    # of either.
     if last.status != HTTPStatus.FORBIDDEN or last.call is Call.SLOT:
         why = f"The service fails for every item, and for a probe too: {done.outcome.detail}"
         return Result(CheckFinding.WRONG, why)

@@ -31,8 +31,7 @@ _LEASE, _PAUSE = TypeAdapter(RateLease), TypeAdapter(ToldPause)
 class RateLeases:
     """The lease of this process, beside those of the others that call the service with the same key.
 
-    A thread looks at the others' leases each second. Another one reads the pause, and does nothing else: so a pause
-    binds all within half a second, also where a request to the store takes a tenth of one.
+    A thread looks at the others' leases each second. Another one reads the pause.
     """
 
     def __init__(self, store: Store, service: Service, plan: Plan | None = None, rate: float | None = None) -> None:
@@ -54,6 +53,8 @@ class RateLeases:
         over = Event()
         has_looked = Event()
         has_read = Event()
+        # The thread of the pause does nothing else. So a pause binds all within half a second, also where a request to
+        # the store takes a tenth of one.
         threads = [
             Thread(target=self._keep_lease, args=(over, has_looked), name="rate-share", daemon=True),
             Thread(target=self._keep_pause, args=(over, has_read), name="rate-pause", daemon=True),
