@@ -333,13 +333,14 @@ class Records:
             return
         self.state.asks_held = True
         replaced = _replaced_by(done)
+        has_new = bool(held)
         names = {move.name for move in held}
         for move in self.state.held:
             rest = None if move.name in names else move.without(replaced)
             if rest is None or not rest.is_held or rest.target_folder in emptied:
                 continue
             # Nothing is forgotten that somebody takes out of quarantine until another delivery comes there.
-            if not held or self.disposal.is_there(rest):
+            if not has_new or self.disposal.is_there(rest):
                 held.append(rest)
         self.state.hold(held)
 
