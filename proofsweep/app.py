@@ -266,7 +266,7 @@ class App:
     ) -> Forecast:
         """Forecast a run that begins now."""
         from proofsweep.verify.history import learned_rate, newest_measurement
-        from proofsweep.verify.service import workers_that_fit
+        from proofsweep.verify.workers import workers_that_fit
 
         # Without a key, nobody knows the rate that the service gave it before.
         rate = None

@@ -21,7 +21,7 @@ from proofsweep.domain.errors import CallFailed, CallNotMade, RunMustStop, SlotR
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.text import reset_clause
 from proofsweep.pacing.call_queue import Ticket
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 
 _LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
 _ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
@@ -51,7 +51,7 @@ class ClientContext:
 
     service: ServiceSettings
     transport: Transport
-    dispatcher: Dispatcher
+    scheduler: Scheduler
     key: CurrentKey
     record_unattributed: Callable[[Exchange], None]  # takes the exchanges that belong to no row
     headroom_check: HeadroomCheck = field(default_factory=HeadroomCheck)
@@ -81,7 +81,7 @@ class Session:
 
     @property
     def stop(self) -> StopSwitch:
-        return self.context.dispatcher.stop
+        return self.context.scheduler.stop
 
     def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int | None) -> Request:
         """Make a request without the parameters that are None."""
@@ -103,18 +103,18 @@ class Session:
                     return reply
                 self._apply_decision(reply.exchange)
         except BaseException:
-            self.context.dispatcher.drop(self._holder, self._ticket)
+            self.context.scheduler.drop(self._holder, self._ticket)
             raise
 
     def _attempt(self, request: Request) -> Reply:
-        """Send once, when the dispatcher lets the call go."""
-        dispatcher = self.context.dispatcher
+        """Send once, when the scheduler lets the call go."""
+        scheduler = self.context.scheduler
         is_in_hand = bool(self._history)
         history = self._history[request.call]
         self._ticket = None
         # Keyed calls share a lane; rotation has its own (contract, Endpoints 3).
         if request.call.is_keyed and request.call is not Call.ROTATE:
-            self._ticket = dispatcher.wait_turn(
+            self._ticket = scheduler.wait_turn(
                 request.call,
                 self._holder,
                 is_retry=history.attempts > 0,
@@ -130,7 +130,7 @@ class Session:
         self.record(reply.exchange)
         if reply.abandoned_by is not None:  # the source's fault alone: the wire is as it was
             raise reply.abandoned_by
-        dispatcher.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
+        scheduler.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
         return reply
 
     def _apply_decision(self, exchange: Exchange) -> None:
@@ -151,7 +151,7 @@ class Session:
             failures=history.failures,
             fresh_slots=history.fresh_slots,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-            is_of_outage=self.is_probe and self.context.dispatcher.is_open,
+            is_of_outage=self.is_probe and self.context.scheduler.is_open,
         )
         if step is Step.GIVE_UP:
             _give_up(exchange)
@@ -159,7 +159,7 @@ class Session:
             self._renew_key(exchange)
             return
         if step is Step.PAUSE_ALL:
-            self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
+            self.context.scheduler.pause_all(exchange, self._ticket, wait_seconds)
         stop.rest_in_hand(wait_seconds)
         if step is Step.FRESH_SLOT:
             history.fresh_slots += 1
@@ -180,14 +180,14 @@ class Session:
             self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
 
     def _checked_headroom(self, *, is_long: bool) -> int | None:
-        dispatcher = self.context.dispatcher
+        scheduler = self.context.scheduler
         # Other calls may report zero for long, and each check costs a call, so an answer of the last seconds is recent
         # enough. A long wait asks for one of its own.
-        since = dispatcher.clock()
+        since = scheduler.clock()
         if not is_long:
             since -= _ANSWER_HOLDS_SECONDS
-        dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
-        return self.context.headroom_check.headroom(since, dispatcher.clock, self._ask_headroom)
+        scheduler.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
+        return self.context.headroom_check.headroom(since, scheduler.clock, self._ask_headroom)
 
     def _ask_headroom(self) -> int | None:
         if self.stop.reason is not None:  # no other file begins: those in hand wait as they were told
@@ -212,7 +212,7 @@ class Session:
         if not self.is_of_many:
             self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
         if exchange.error_code is not None and not self.is_probe:
-            self.context.dispatcher.open_circuit()
+            self.context.scheduler.open_circuit()
         _give_up(exchange)
 
     def _stop(self, reason: RunMustStop) -> NoReturn:

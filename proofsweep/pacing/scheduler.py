@@ -29,7 +29,7 @@ class LaneStatus:
     is_shared: bool = False  # other processes are known to use it too
 
 
-class Dispatcher:
+class Scheduler:
     """Thread-safe front of the call queue and the circuit breaker; `stop` is the leg's switch.
 
     A leg that has items sets `on_open`, which returns when the circuit is closed again. Without it, none is opened.

@@ -57,7 +57,7 @@ def begun_leg(
     status = service.awaited(bounds.reserve)  # (1)
     rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
     own_rate = None if rate is None else rate / sharers
-    service.dispatcher.remember(own_rate)
+    service.scheduler.remember(own_rate)
     with RateLeases(results.store, service, plan, rate).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts: Row = {
@@ -92,9 +92,9 @@ def begun_leg(
 def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     """Keep a leg alive for the work inside, and settle it however the work ends."""
     results, plan = leg.results, leg.plan
-    started_at, refused_before = clock(), leg.dispatcher.refused
+    started_at, refused_before = clock(), leg.scheduler.refused
     log(LogEvent.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
-    leg.dispatcher.on_open = leg.attribution.restore
+    leg.scheduler.on_open = leg.attribution.restore
     try:
         with (
             kept_alive(leg.heartbeat, leg.parts),  # (3)
@@ -103,7 +103,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             _read_completed(leg)
             yield
     finally:
-        leg.dispatcher.on_open = None
+        leg.scheduler.on_open = None
         ended_by, why = EndedBy.COMPLETE, None
         if leg.stop.reason is not None:
             ended_by = leg.stop.reason.ended_by
@@ -114,8 +114,8 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             finished_at = max(started_at, clock())
             facts = facts | {"started_at": started_at, "quota_after": quota_after, "finished_at": finished_at}
             # A rate that was only remembered is told no further: each leg would pass it on to the next, for ever.
-            if leg.dispatcher.refused > refused_before:
-                facts |= {"rate_learned": leg.dispatcher.status().rate}
+            if leg.scheduler.refused > refused_before:
+                facts |= {"rate_learned": leg.scheduler.status().rate}
             leg.trail.flush()
             row = settle_leg(  # (4)
                 leg.parts,

@@ -16,7 +16,7 @@ from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
 from proofsweep.domain.reasons import Reason
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 from proofsweep.sources.presence import Away, folder_of, places_of
 from proofsweep.verify.fault import (
     ALIKE,
@@ -78,7 +78,7 @@ class Attribution:
     """Decides for one process of a leg; safe to use from several threads."""
 
     checks: Checks
-    dispatcher: Dispatcher
+    scheduler: Scheduler
     stop: StopSwitch
     mode: Mode  # of the probe that is sent when calls fail for many items
     outage_seconds: float  # how long checks may come out wrong before the leg ends
@@ -106,7 +106,7 @@ class Attribution:
             was_accepted = self._was_accepted(done)
             with self._lock:
                 question = self._rules.question_of(done, folder_in_question(done), was_accepted=was_accepted)
-                calls = ended_calls(done.exchanges, self.dispatcher.clock())
+                calls = ended_calls(done.exchanges, self.scheduler.clock())
                 if isinstance(done.outcome, Accepted | Rejected):
                     self._record_answered(done, calls)
                 if question is not None:
@@ -168,9 +168,9 @@ class Attribution:
             while self._waiting:
                 self._settle(self._waiting[0].question)
             # All rounds together wait for a share no longer than an outage may last.
-            self._away_until = min(self._away_until, self.dispatcher.clock() + self.outage_seconds)
+            self._away_until = min(self._away_until, self.scheduler.clock() + self.outage_seconds)
             while self._away and not self._are_back():
-                if self.dispatcher.clock() >= self._away_until:
+                if self.scheduler.clock() >= self._away_until:
                     return
                 self.stop.rest(_LOOK_AGAIN_SECONDS)
             self._away_until = math.inf
@@ -189,7 +189,7 @@ class Attribution:
     def restore(self) -> None:
         """Return when the open circuit is closed, since a probe was answered; RunMustStop if the leg ends."""
         with self._checking:
-            if self.dispatcher.is_open:  # else the check before has closed it
+            if self.scheduler.is_open:  # else the check before has closed it
                 self._settle(Question(InQuestion.SERVICE, self.mode))
 
     @property
@@ -227,8 +227,8 @@ class Attribution:
                 why = f"The results store cannot be used: {error.message}"
             except ResourceShortage as error:
                 why = f"No check can be made: {error.message}"
-            lost_at = min(lost_at, self.dispatcher.clock() + self.outage_seconds)
-            if self.dispatcher.clock() >= lost_at:
+            lost_at = min(lost_at, self.scheduler.clock() + self.outage_seconds)
+            if self.scheduler.clock() >= lost_at:
                 self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
             self.stop.rest(_LOOK_AGAIN_SECONDS)
 
@@ -253,7 +253,7 @@ class Attribution:
         is_first = question.what is InQuestion.SERVICE and not of_content and number not in self._failed
         if is_first:
             self._failed[number] = FailedTries()
-        ended_at = self.dispatcher.clock()
+        ended_at = self.scheduler.clock()
         if of_content and not self._rules.has_judged(done.item.mode):
             ended_at = 0.0  # any verdict is evidence, also one that was on its way
         # Its last call failed the item. The attempts of that call weigh, and none of the calls before it.
@@ -368,7 +368,7 @@ class Attribution:
                 if suspect.question.what is InQuestion.SOURCE:
                     waiting.setdefault(suspect.question.where, []).append(suspect.done)
         self.stop.check()
-        began_at = self.dispatcher.clock()
+        began_at = self.scheduler.clock()
         found = self.awaited(partial(self.checks.folders_away, waiting))
         finding = CheckFinding.WRONG if found else CheckFinding.RIGHT
         log(LogEvent.CHECK_ENDED, in_question=InQuestion.SOURCE, finding=finding)
@@ -392,11 +392,11 @@ class Attribution:
 
         What is tried meanwhile is tried again. RunMustStop if that takes too long.
         """
-        clock, wrong = self.dispatcher.clock, RIGHT
+        clock, wrong = self.scheduler.clock, RIGHT
         lost_at = clock() + self.outage_seconds
         while True:
             self.stop.check()
-            began_at, was_open = clock(), self.dispatcher.is_open
+            began_at, was_open = clock(), self.scheduler.is_open
             result = self.awaited(partial(self._check, question, in_question))
             log(LogEvent.CHECK_ENDED, in_question=question.what, finding=result.finding)
             # The checks of an outage do not show how often one call fails beside others.
@@ -408,19 +408,19 @@ class Attribution:
             elif result.finding is CheckFinding.RIGHT or wrong is RIGHT:
                 break
             self._forget_since_wrong()
-            self.dispatcher.probe_failed()
+            self.scheduler.probe_failed()
             if clock() >= lost_at:
                 self.stop.pull(RunMustStop(wrong.why, ended_by=wrong.ended_by))
             left_seconds = max(0.0, lost_at - clock())
-            self.stop.rest(min(self.dispatcher.probe_due_seconds, left_seconds))
+            self.stop.rest(min(self.scheduler.probe_due_seconds, left_seconds))
         if wrong is not RIGHT:
             self._forget_since_wrong()
         if result.finding is CheckFinding.RIGHT:
-            self.dispatcher.close_circuit()
+            self.scheduler.close_circuit()
         return began_at, result
 
     def _check(self, question: Question, in_question: list[Finished]) -> Result:
-        self.dispatcher.begin_probe()
+        self.scheduler.begin_probe()
         mode = Mode(question.where)
         of_content = sum(map(is_of_content, in_question))
         result = Result(CheckFinding.NOTHING_KNOWN)
@@ -435,7 +435,7 @@ class Attribution:
     def _forget_since_wrong(self) -> None:
         """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end."""
         with self._lock:
-            self._wrong_at = self.dispatcher.clock()
+            self._wrong_at = self.scheduler.clock()
             # First failures still wait for a service that works: they are tried again as soon as it does.
             self._waiting = [suspect for suspect in self._waiting if suspect.row is None]
             self._failed = {suspect.done.item.manifest_row: FailedTries() for suspect in self._waiting}

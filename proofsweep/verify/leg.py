@@ -221,7 +221,7 @@ class Leg:
     ) -> None:
         """Take the configured `known_good` files, and the location and digest of each sidecar that was `recovered`."""
         self.plan, self.number, self.results = plan, held.number, results
-        self.stop, self.workers, self.dispatcher = service.stop, service.workers, service.dispatcher
+        self.stop, self.workers, self.scheduler = service.stop, service.workers, service.scheduler
         self.stop.drain_seconds = drain_seconds
         _say_if_fewer(service.pace.workers, service.workers.most)
         self.completed = CompletedRows(results, plan, plan.partition_of_leg(self.number))
@@ -249,7 +249,7 @@ class Leg:
         known = KnownFiles.of_catalog(self.verify.files, root, PastAnswers(results, plan), emptied_of(results, plan))
         self.attribution = Attribution(
             checks=Checks(self.verify, self.trail, known, known_good),
-            dispatcher=service.dispatcher,
+            scheduler=service.scheduler,
             stop=service.stop,
             mode=Mode.LEGACY_PAIR if 0 < plan.pairs == plan.eligible else Mode.ONE_FILE,
             outage_seconds=service.retry.breaker_seconds,
@@ -274,10 +274,10 @@ class Leg:
     @property
     def progress(self) -> LegProgress:
         # While a leg waits, the rows of its last minute say nothing about the time that is left.
-        lane, trail = self.dispatcher.status(), self.trail
+        lane, trail = self.scheduler.status(), self.trail
         before, done = self.completed.before, trail.rows.total()
         waiting = self._waiting(lane)
-        rate = self._meter.rate(self.dispatcher.clock(), done)
+        rate = self._meter.rate(self.scheduler.clock(), done)
         remaining = len(self.completed.own) - (before or 0) - done
         seconds_left = remaining / rate if rate and not waiting else None
         return LegProgress(

@@ -166,7 +166,7 @@ class Checks:
         files = self.verify.files.within(None)
         budget = self.trail.budget
         context = VerifyContext(partner=partner, files=files, clock=self.verify.clock, budget=budget)
-        with budget.for_check(is_awaited=partner.session.context.dispatcher.is_open):
+        with budget.for_check(is_awaited=partner.session.context.scheduler.is_open):
             done = verify_item(item, context, partial(self.trail.note, None, owed_to=CHECK_ROW))
             if isinstance(done, Deferred):
                 partner.session.stop.check()

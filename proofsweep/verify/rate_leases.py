@@ -39,7 +39,7 @@ class RateLeases:
         lane = service.key_fingerprint, service.settings.base_url
         self._store = store
         self._service = service
-        self._dispatcher = service.dispatcher
+        self._scheduler = service.scheduler
         self._folder = layout.rate_leases_folder(*lane)
         self._pause_name = layout.rate_pause_name(*lane)
         weight = Weight.VERIFY
@@ -69,7 +69,7 @@ class RateLeases:
             yield
         finally:
             over.set()
-            self._dispatcher.throttled.set()
+            self._scheduler.throttled.set()
             late_at = monotonic() + _LAST_SECONDS  # a store that is away must not hold the end up
             for thread in threads:
                 thread.join(max(0.0, late_at - monotonic()))
@@ -78,12 +78,12 @@ class RateLeases:
         """Exchange news with the others now; without a store each finds its part alone."""
         with suppress(ResultsError):
             others = self.read()
-            report = self._dispatcher.report()
-            share = self._share.look(others, report, self._dispatcher.clock())
-            self._dispatcher.take(share)
+            report = self._scheduler.report()
+            share = self._share.look(others, report, self._scheduler.clock())
+            self._scheduler.take(share)
             if share.lease is not None:
                 self._store.replace(self._name, json_bytes(asdict(share.lease)))
-            for token in self._share.forgotten(self._dispatcher.clock()):
+            for token in self._share.forgotten(self._scheduler.clock()):
                 self._store.delete(f"{self._folder}/{token}.json")
 
     def read(self) -> dict[str, RateLease]:
@@ -100,8 +100,8 @@ class RateLeases:
 
     def tell_pause(self) -> None:
         """Write the pause that this process was told, unless all know of one that ends later."""
-        now = self._dispatcher.clock()
-        told = self._pause.news(self._dispatcher.told_until, now, self._service_time())
+        now = self._scheduler.clock()
+        told = self._pause.news(self._scheduler.told_until, now, self._service_time())
         if told is not None:
             with suppress(ResultsError):  # then it is written a moment later
                 self._store.replace(self._pause_name, json_bytes(asdict(told)))
@@ -116,10 +116,10 @@ class RateLeases:
             return
         with suppress(ValueError):
             told = _PAUSE.validate_json(content or b"")
-        pause_seconds = self._pause.heed(told, self._dispatcher.clock(), self._service_time())
+        pause_seconds = self._pause.heed(told, self._scheduler.clock(), self._service_time())
         # Processes that begin again together would all be refused: each begins in its turn.
         if pause_seconds:
-            self._dispatcher.pause(pause_seconds + self._share.turn_seconds)
+            self._scheduler.pause(pause_seconds + self._share.turn_seconds)
 
     def heed(self) -> None:
         """Keep to a pause that stands there, and take no part: for a few calls."""
@@ -137,8 +137,8 @@ class RateLeases:
         while not over.is_set():
             # A call that was refused is news for the others, which they are told at once.
             is_due = monotonic() - looked_at >= LOOK_SECONDS
-            if is_due or self._dispatcher.refused != refused:
-                refused, looked_at = self._dispatcher.refused, monotonic()
+            if is_due or self._scheduler.refused != refused:
+                refused, looked_at = self._scheduler.refused, monotonic()
                 self.look()
                 has_looked.set()
             over.wait(_POLL_SECONDS)
@@ -150,11 +150,11 @@ class RateLeases:
             self.tell_pause()
             self.heed_pause()
             has_read.set()
-            if self._dispatcher.throttled.wait(READ_SECONDS):
-                self._dispatcher.throttled.clear()
+            if self._scheduler.throttled.wait(READ_SECONDS):
+                self._scheduler.throttled.clear()
         self.tell_pause()
         # A pause that lasts stays for a process that begins before its end.
-        if self._pause.is_left_over(self._dispatcher.clock()):
+        if self._pause.is_left_over(self._scheduler.clock()):
             with suppress(ResultsError):
                 self._store.delete(self._pause_name)
 

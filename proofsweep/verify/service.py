@@ -3,16 +3,13 @@
 It is examined before anything is spent: does it answer, does it take the key, how much quota is left.
 """
 
-import resource
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from http import HTTPStatus
 from secrets import token_hex
-from typing import Any, ParamSpec, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from proofsweep import __version__
@@ -26,7 +23,7 @@ from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
-from proofsweep.config.threads import Future, Semaphore, StopSwitch, ThreadPoolExecutor, get_ident
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
@@ -35,100 +32,16 @@ from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import reset_clause
 from proofsweep.pacing.call_queue import CallQueue
 from proofsweep.pacing.pacer import Pacer
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 from proofsweep.verify.budget import CALLS_TO_BEGIN
+from proofsweep.verify.workers import Workers, workers_that_fit
 
-_AHEAD = 8  # items whose files are opened before the service lets their first call go
-# What one worker holds open at most: its connections to the API, to the storage and for a download, and the audio.
-# Measured: 3 for each with local files, no download and 20 workers.
-_FILES_OF_A_WORKER = 4
-_FILES_OF_THE_PROCESS = 64  # all else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker
 _CLOCKS_DIFFER_SECONDS = 60.0  # from which on a person is told
 _ATTEMPTS = 2  # of a call that examines; one lost connection is no answer, and a person waits for the result
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
-
-
-class Workers:
-    """Works on items in the order of their submission, each on a thread.
-
-    An item is *ahead* from its submission until its first call may go, or until it makes room for another reason. Only
-    a few items may be ahead: who submits the next one waits until one of them makes room or ends. So a narrow lane
-    needs few threads, and a wide one as many as its rate times the time that an item takes.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._pool = ThreadPoolExecutor(most, thread_name_prefix="verify")
-        self._items = deque[tuple[Future[Any], Callable[[], Any]]]()  # one for each task of the pool
-        self._room = Semaphore(_AHEAD)
-        self._ahead: set[int] = set()  # threads whose items are
-        self._has_thread = self._is_over = False
-
-    def submit(
-        self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
-    ) -> Future[_Result]:
-        """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start."""
-        item = Future[_Result]()
-        self._room.acquire()
-        task = partial(work, *args, **kwargs)
-        self._items.append((item, task))
-        try:
-            self._pool.submit(self._work_on_next)
-            self._has_thread = True
-        except RuntimeError:
-            # Where the system has no other thread, the pool has queued its task all the same: one of the threads that
-            # there are takes the item.
-            if self._is_over or not self._has_thread:
-                item.cancel()
-                self._room.release()
-                raise
-        return item
-
-    def _work_on_next(self) -> None:
-        item, work = self._items.popleft()
-        if not item.set_running_or_notify_cancel():
-            return
-        self._ahead.add(get_ident())
-        try:
-            item.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
-            item.set_exception(error)
-        finally:
-            self.make_room()
-
-    def make_room(self) -> None:
-        """Let the next item start, since the caller's may call the service; once, and only on an item's own thread."""
-        thread = get_ident()
-        if thread in self._ahead:
-            self._ahead.remove(thread)
-            self._room.release()
-
-    def shutdown(self) -> None:
-        """Wait for the items that are worked on, and cancel the others."""
-        self._is_over = True
-        for item, _ in self._items.copy():
-            item.cancel()
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def workers_that_fit(wanted: int) -> int:
-    """Return how many of the wanted workers have room for all that they open; at least one.
-
-    The limit of open files is raised as far as the system allows without a privilege.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS names a limit that it does not accept
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return wanted
-    most = (soft - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER
-    return max(1, min(wanted, most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +85,7 @@ class Service:
             on_silence=self._log_silence,
         )
         self.workers = Workers(workers_that_fit(pace.workers))
-        self.dispatcher = Dispatcher(
+        self.scheduler = Scheduler(
             CallQueue(Pacer(first_rate=pace.first_rate)),
             self.stop,
             longest_pause_seconds=pace.longest_pause_seconds,
@@ -181,7 +94,7 @@ class Service:
         context = ClientContext(
             service=settings,
             transport=self.transport,
-            dispatcher=self.dispatcher,
+            scheduler=self.scheduler,
             key=self.key,
             record_unattributed=self.unattributed.append,
         )
@@ -240,7 +153,7 @@ class Service:
 
     def awaited(self, reserve: int = 0) -> ServiceStatus:
         """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
-        clock, outage_seconds = self.dispatcher.clock, self.retry.breaker_seconds
+        clock, outage_seconds = self.scheduler.clock, self.retry.breaker_seconds
         due_at = clock() + outage_seconds
         examinations = 0
         while self._status is None:

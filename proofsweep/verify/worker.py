@@ -97,7 +97,7 @@ def _work(leg: Leg, item: WorkItem) -> bool:
     is_free = item.ineligible is not None and not item.may_be_found
     if not is_free and not leg.budget.may_begin(item.manifest_row):
         return False
-    began_at = leg.dispatcher.clock()
+    began_at = leg.scheduler.clock()
     try:
         done = verify_item(item, leg.verify, partial(leg.trail.note, item.manifest_row))
         if isinstance(done, Deferred):

@@ -28,7 +28,7 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.models import UploadResponse
 from proofsweep.pacing.call_queue import CallQueue
 from proofsweep.pacing.pacer import Pacer
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 
 NewClient = Callable[..., "Client"]
 Write = Callable[..., bytes]
@@ -143,7 +143,7 @@ def key_path(tmp_path: Path) -> Path:
 class Client:
     partner: Partner
     stop: StopSwitch
-    dispatcher: Dispatcher
+    scheduler: Scheduler
     exchanges: list[Exchange]
 
     def facts(self) -> list[tuple[str, int | None, str | None]]:
@@ -217,19 +217,19 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
 
     def make(*, sidecar_field: str | None = "mark", attempts: int = 3, base_url: str | None = None) -> Client:
         stop, exchanges = StopSwitch(), list[Exchange]()
-        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), stop)
+        scheduler = Scheduler(CallQueue(Pacer(first_rate=1e4)), stop)
         context = ClientContext(
             service=ServiceSettings(
                 base_url=base_url or f"{api.url}/v1", environment="test", sidecar_field=sidecar_field
             ),
             transport=transport,
-            dispatcher=dispatcher,
+            scheduler=scheduler,
             key=CurrentKey(key_file(key_path)),
             record_unattributed=lambda _exchange: None,
         )
         retry = RetrySettings(attempts=attempts, longest_wait_seconds=0.002)
         partner = Partner(Session(context, exchanges.append, retry))
-        return Client(partner, stop, dispatcher, exchanges)
+        return Client(partner, stop, scheduler, exchanges)
 
     return make
 

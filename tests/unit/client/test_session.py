@@ -55,8 +55,8 @@ def test_a_probe_spends_few_tries_and_opens_no_circuit(
 ) -> None:
     """Two tries, whatever the policy of items is, and also while the circuit is open."""
     client, opened = new_client(attempts=9), list[bool]()
-    client.dispatcher.on_open = lambda: opened.append(True)
-    client.dispatcher.probe_failed()
+    client.scheduler.on_open = lambda: opened.append(True)
+    client.scheduler.probe_failed()
     api.script = [answer(500)] * 9
 
     with pytest.raises(CallFailed):
@@ -72,7 +72,7 @@ def test_a_key_that_is_refused_for_an_item_opens_the_circuit(
 ) -> None:
     """A probe decides then whether it is the key. A page that is no ApiError comes from something on the way."""
     opened: list[bool] = []
-    client.dispatcher.on_open = lambda: opened.append(True)
+    client.scheduler.on_open = lambda: opened.append(True)
     api.script = [answer(403, body)]
 
     with pytest.raises(CallFailed):
@@ -106,7 +106,7 @@ def test_the_headroom_is_asked_for_in_an_outage_too(
     api.before_answering = lambda request: api.script.append(
         answer(x_ratelimit_remaining="0") if "usage" in request.target else throttled
     )
-    client.dispatcher.probe_failed()
+    client.scheduler.probe_failed()
     ended: list[str] = []
 
     def verify() -> None:

@@ -32,7 +32,7 @@ def operator_with(
         clock=clock,
         proxies=Proxies({}),
     )
-    made.partner, made.stop, made.dispatcher = partner, context.dispatcher.stop, context.dispatcher
+    made.partner, made.stop, made.scheduler = partner, context.scheduler.stop, context.scheduler
     made.status = ServiceStatus  # type: ignore[method-assign]  # it was examined, and is well
     return Operator(results=results, service=made, bounds=Bounds())
 

@@ -18,7 +18,7 @@ from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.rotate import Rotated, rotate_key
 from proofsweep.pacing.call_queue import CallQueue
 from proofsweep.pacing.pacer import Pacer
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
@@ -125,6 +125,6 @@ class Installation:
         """Make a partner with an engine's own switch."""
         context = self.partner.session.context
         settings = context.service.model_copy(update={"environment": "sandbox"})
-        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0)), StopSwitch())
-        context = replace(context, service=settings, key=CurrentKey(lambda: key), dispatcher=dispatcher)
+        scheduler = Scheduler(CallQueue(Pacer(first_rate=10_000.0)), StopSwitch())
+        context = replace(context, service=settings, key=CurrentKey(lambda: key), scheduler=scheduler)
         return replace(self.partner, session=replace(self.partner.session, context=context))

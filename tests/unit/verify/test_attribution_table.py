@@ -18,7 +18,7 @@ from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Fini
 from proofsweep.domain.reasons import Ineligible, Reason, about
 from proofsweep.pacing.call_queue import CallQueue
 from proofsweep.pacing.pacer import Pacer
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 from proofsweep.sources.files import Files
 from proofsweep.sources.presence import Away
 from proofsweep.verify import fault
@@ -171,15 +171,15 @@ class World:
 
     def __post_init__(self) -> None:
         self.stop = MovingSwitch(self)
-        self.dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e6)), self.stop, clock=lambda: self.now)
+        self.scheduler = Scheduler(CallQueue(Pacer(first_rate=1e6)), self.stop, clock=lambda: self.now)
         self.attribution = Attribution(
             checks=ScriptedChecks(self),
-            dispatcher=self.dispatcher,
+            scheduler=self.scheduler,
             stop=self.stop,
             mode=Mode.ONE_FILE,
             outage_seconds=60.0,
         )
-        self.dispatcher.on_open = self.attribution.restore
+        self.scheduler.on_open = self.attribution.restore
 
     def write(self, done: Finished, row: Row) -> None:
         assert row["manifest_row"] == done.item.manifest_row
@@ -263,7 +263,7 @@ class ScriptedChecks(Checks):
         world = self.world
         world.fail_at_times()
         world.checks.append((what, world.now))
-        world.held.append(world.dispatcher.is_open)
+        world.held.append(world.scheduler.is_open)
         world.during()
         return world.results.pop(0) if len(world.results) > 1 else world.results[0]
 
@@ -425,7 +425,7 @@ def test_what_failed_in_an_outage_is_tried_again_when_it_is_over(world: World) -
     world.try_one(0, UNFIT)
     world.try_one(3, VALID)
 
-    assert (then, world.forgotten, world.dispatcher.is_open) == ({2: "accepted"}, 3, False)
+    assert (then, world.forgotten, world.scheduler.is_open) == ({2: "accepted"}, 3, False)
     assert (world.written, world.put_aside) == ({0: "failed", 2: "accepted", 3: "accepted"}, {1})
 
 
@@ -508,7 +508,7 @@ def test_a_leg_that_ends_believes_nothing_more(world: World) -> None:
 
 def let_calls_fail(world: World, status: int = 503) -> None:
     for _ in range(12):
-        world.dispatcher.note(exchange(Call.VERIFY, status))
+        world.scheduler.note(exchange(Call.VERIFY, status))
         world.now += 0.2
 
 
@@ -523,20 +523,20 @@ def test_calls_that_fail_for_many_wait_until_a_probe_is_answered(world: World) -
     let_calls_fail(world)
 
     assert soon == [True, True]
-    assert (world.made, world.dispatcher.is_open) == (["probe one_file"] * 3, False)
+    assert (world.made, world.scheduler.is_open) == (["probe one_file"] * 3, False)
     assert fate_of(world, 0) == TRIED_AGAIN
 
 
 def test_a_check_that_asks_nobody_closes_no_circuit(world: World) -> None:
     """Many are refused alike, and no file is known that must be accepted; meanwhile calls fail for many."""
-    world.results, world.dispatcher.on_open = [NOTHING_KNOWN], lambda: None
+    world.results, world.scheduler.on_open = [NOTHING_KNOWN], lambda: None
     for row, what in ROWS_OF_FIFTY:
         world.try_one(row, what)
     let_calls_fail(world)
 
     world.finish()
 
-    assert (world.made, world.dispatcher.is_open) == (["known one_file"], True)
+    assert (world.made, world.scheduler.is_open) == (["known one_file"], True)
     assert set(world.written.values()) == {"rejected"}
 
 

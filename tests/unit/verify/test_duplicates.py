@@ -15,7 +15,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.files import Files
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
-from proofsweep.verify.service import Workers
+from proofsweep.verify.workers import Workers
 
 from ..scripted_service import NOW, Scripted
 from .conftest import Trial, append_to

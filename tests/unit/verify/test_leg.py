@@ -12,7 +12,7 @@ from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import Plan
-from proofsweep.pacing.scheduler import Dispatcher, LaneStatus
+from proofsweep.pacing.scheduler import LaneStatus, Scheduler
 from proofsweep.store import layout
 from proofsweep.store.heartbeat import LegProgress, together
 from proofsweep.store.journal import CompletedRows
@@ -108,10 +108,10 @@ def test_a_rate_that_was_only_remembered_is_not_told_as_learned(
     """Each leg would pass an old rate on to the next one, for ever and without one 429."""
 
     def work(leg: Leg) -> None:
-        leg.dispatcher.remember(500.0)
+        leg.scheduler.remember(500.0)
         if is_refused:
-            ticket = leg.dispatcher.wait_turn(Call.VERIFY, object())
-            leg.dispatcher.pause_all(exchange(Call.VERIFY, 429), ticket, 0.0)
+            ticket = leg.scheduler.wait_turn(Call.VERIFY, object())
+            leg.scheduler.pause_all(exchange(Call.VERIFY, 429), ticket, 0.0)
 
     run.work(work)
 
@@ -411,7 +411,7 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
     assert leg.completed.remaining == 9
 
     lanes = iter([*({"pause_seconds": 60.0, "is_outage": outage} for outage in (False, True)), {}])
-    monkeypatch.setattr(Dispatcher, "status", lambda _: LaneStatus(5.0, **next(lanes)))
+    monkeypatch.setattr(Scheduler, "status", lambda _: LaneStatus(5.0, **next(lanes)))
     seen = [leg.progress.waiting for _ in range(2)]
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waiting)

@@ -102,7 +102,7 @@ def test_the_quota_is_asked_for_while_all_others_are_held(leg: Leg, checks: Chec
     """By this leg's account no call is left for a probe; the service knows better."""
     service.usual[Call.VERIFY] = REJECTED
     leg.budget.take_reading(2, None)
-    leg.dispatcher.probe_failed()
+    leg.scheduler.probe_failed()
     found: list[CheckFinding] = []
 
     thread = threading.Thread(target=lambda: found.append(checks.probe_service(ONE_FILE).finding), daemon=True)

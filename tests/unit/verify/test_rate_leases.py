@@ -41,13 +41,13 @@ class Process:
         clock = ServiceClock(own=lambda: self.now + timedelta(seconds=self.seconds_ahead))
         clock.note(self.now, monotonic(), monotonic())
         service = Service(SERVICE, pace, retry, timeouts, lambda: KEY, proxies=Proxies({}), clock=clock)
-        self.dispatcher, self.leases = service.dispatcher, RateLeases(self.store, service, rate=self.remembered)
-        self.dispatcher.remember(self.remembered)
+        self.scheduler, self.leases = service.scheduler, RateLeases(self.store, service, rate=self.remembered)
+        self.scheduler.remember(self.remembered)
 
     def is_told(self, pause_seconds: float) -> None:
         """Be asked for a pause by a 429."""
-        ticket = self.dispatcher.wait_turn(Call.VERIFY, object())
-        self.dispatcher.pause_all(exchange(Call.VERIFY, 429), ticket, pause_seconds)
+        ticket = self.scheduler.wait_turn(Call.VERIFY, object())
+        self.scheduler.pause_all(exchange(Call.VERIFY, 429), ticket, pause_seconds)
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_two_processes_share_a_rate_and_one_that_ends_leaves_it(store: FolderSto
 
     with one.leases.shared():
         with other.leases.shared():
-            wait_for(lambda: one.dispatcher.status().is_shared and other.dispatcher.status().is_shared)
-        wait_for(lambda: not one.dispatcher.status().is_shared)
+            wait_for(lambda: one.scheduler.status().is_shared and other.scheduler.status().is_shared)
+        wait_for(lambda: not one.scheduler.status().is_shared)
 
     assert store.names(FOLDER) == []
 
@@ -75,8 +75,8 @@ def test_a_rate_that_is_remembered_does_not_grow_beside_the_lease_of_a_process_t
 
     process.leases.look()
 
-    assert process.dispatcher.status().is_shared
-    assert process.dispatcher.status().rate == pytest.approx(20.0)
+    assert process.scheduler.status().is_shared
+    assert process.scheduler.status().rate == pytest.approx(20.0)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(
 
     (other.leases.heed if is_heeded_alone else other.leases.heed_pause)()
 
-    assert least < other.dispatcher.status().pause_seconds <= most
+    assert least < other.scheduler.status().pause_seconds <= most
     assert store.names(FOLDER) == []
 
 
@@ -103,7 +103,7 @@ def test_a_pause_binds_the_other_processes_while_they_work(store: FolderStore) -
     with one.leases.shared(), other.leases.shared():
         one.is_told(40.0)
 
-        wait_for(lambda: other.dispatcher.status().pause_seconds > 38.0)
+        wait_for(lambda: other.scheduler.status().pause_seconds > 38.0)
 
 
 def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStore) -> None:
@@ -113,7 +113,7 @@ def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStor
         one.is_told(40.0)
 
     with other.leases.shared():
-        status = other.dispatcher.status()
+        status = other.scheduler.status()
 
     assert status.pause_seconds > 38.0
     assert not status.is_shared
@@ -125,7 +125,7 @@ def test_a_pause_that_is_over_is_left_by_nobody(store: FolderStore) -> None:
     with one.leases.shared():
         one.is_told(0.3)
         wait_for(lambda: store.names("_rates") != [])
-        wait_for(lambda: one.dispatcher.status().pause_seconds == 0.0)
+        wait_for(lambda: one.scheduler.status().pause_seconds == 0.0)
 
     assert store.names("_rates") == []
 
@@ -137,7 +137,7 @@ def test_what_cannot_be_understood_is_ignored(store: FolderStore, content: bytes
 
     process.leases.look()
 
-    assert not process.dispatcher.status().is_shared
+    assert not process.scheduler.status().is_shared
 
 
 def test_the_lease_of_a_process_that_was_killed_is_deleted(store: FolderStore) -> None:
@@ -147,7 +147,7 @@ def test_the_lease_of_a_process_that_was_killed_is_deleted(store: FolderStore) -
     process.leases.look()
     (killed,) = set(process.leases.read())
 
-    process.dispatcher.clock = lambda: monotonic() + 60.0
+    process.scheduler.clock = lambda: monotonic() + 60.0
     process.leases.look()
 
     assert killed not in process.leases.read()

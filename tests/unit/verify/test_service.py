@@ -13,7 +13,8 @@ from proofsweep.config.sections import RetrySettings
 from proofsweep.config.threads import StopSwitch, monotonic
 from proofsweep.domain.errors import ConfigError, ProofsweepError, RunMustStop
 from proofsweep.domain.exchanges import Call, Failure
-from proofsweep.verify.service import Service, ServiceStatus, Workers, workers_that_fit
+from proofsweep.verify.service import Service, ServiceStatus
+from proofsweep.verify.workers import Workers, workers_that_fit
 
 from ...worlds.waiting import wait_for
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -128,7 +129,7 @@ def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
     waits = list[float]()  # a rest lasts no time, and is added
     monkeypatch.setattr(StopSwitch, "rest", lambda _, seconds: waits.append(seconds))
     opened.retry = RetrySettings(attempts=2, longest_wait_seconds=30.0, breaker_seconds=300.0)
-    opened.dispatcher.clock = lambda: sum(waits)
+    opened.scheduler.clock = lambda: sum(waits)
     service.usual[Call.HEALTH] = Scripted(status=503)
 
     with pytest.raises(RunMustStop) as stopped:

@@ -1,4 +1,4 @@
-"""Every keyed call waits at the dispatcher, which lets probes alone go; a switch ends the leg for all threads."""
+"""Every keyed call waits at the scheduler, which lets probes alone go; a switch ends the leg for all threads."""
 
 import math
 import threading
@@ -17,28 +17,28 @@ from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.pacing.call_queue import CallQueue, Ticket
 from proofsweep.pacing.pacer import Pacer
 from proofsweep.pacing.rate_share import Share
-from proofsweep.pacing.scheduler import Dispatcher
+from proofsweep.pacing.scheduler import Scheduler
 
 from ..left_behind import exchange
 
 
 @dataclass
 class World:
-    """A dispatcher whose clock runs as usual and can be put forward."""
+    """A scheduler whose clock runs as usual and can be put forward."""
 
     pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
     stop: StopSwitch = field(default_factory=StopSwitch)
     ahead_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.dispatcher = Dispatcher(CallQueue(self.pacer), self.stop, clock=self.now)
+        self.scheduler = Scheduler(CallQueue(self.pacer), self.stop, clock=self.now)
 
     def now(self) -> float:
         return time.monotonic() + self.ahead_seconds
 
     def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
-        self.dispatcher.note(exchange(call, 429), ticket)
-        self.dispatcher.pause_all(exchange(call, 429), ticket, wait_seconds)
+        self.scheduler.note(exchange(call, 429), ticket)
+        self.scheduler.pause_all(exchange(call, 429), ticket, wait_seconds)
 
     def throttle_at(self, seconds: float, call: Call, wait_seconds: float) -> None:
         self.ahead_seconds = seconds
@@ -62,22 +62,22 @@ def test_a_pause_holds_everybody_back(world: World) -> None:
     world.throttle(Call.VERIFY, 0.3)
     began = time.monotonic()
 
-    world.dispatcher.wait_turn(Call.UPLOADS, "a")
-    world.dispatcher.wait_turn(Call.VERIFY, "b")
+    world.scheduler.wait_turn(Call.UPLOADS, "a")
+    world.scheduler.wait_turn(Call.VERIFY, "b")
 
     assert time.monotonic() - began > 0.29
 
 
 def test_many_threads_keep_the_pace(world: World) -> None:
     world.pacer.pace = 400.0
-    world.dispatcher.remember(400.0)
+    world.scheduler.remember(400.0)
     tickets: list[Ticket] = []
 
     def work() -> None:
         for _ in range(10):
-            ticket = world.dispatcher.wait_turn(Call.VERIFY, object())
+            ticket = world.scheduler.wait_turn(Call.VERIFY, object())
             tickets.append(ticket)
-            world.dispatcher.note(exchange(Call.VERIFY, 200), ticket)
+            world.scheduler.note(exchange(Call.VERIFY, 200), ticket)
 
     threads = [in_thread(work) for _ in range(20)]
     for thread in threads:
@@ -86,7 +86,7 @@ def test_many_threads_keep_the_pace(world: World) -> None:
     assert sorted(ticket.sent.number for ticket in tickets if ticket.sent) == list(range(1, 201))
     times = [ticket.sent.at for ticket in tickets if ticket.sent]
     assert max(times) - min(times) > 200 / 400 * 0.8
-    assert world.dispatcher._queue.in_flight == 0
+    assert world.scheduler._queue.in_flight == 0
 
 
 UPLOADS, VERIFY, USAGE = Call.UPLOADS, Call.VERIFY, Call.USAGE
@@ -128,7 +128,7 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Ex
     """A busy lane that moves is only slow; GET /partner/usage is answered while no slot is given for hours."""
     world.throttle_at(0, VERIFY, 1.0)
 
-    world.dispatcher.note(between)
+    world.scheduler.note(between)
     world.throttle_at(121, VERIFY, 1.0)
 
     assert (world.stop.reason is not None) is is_lost
@@ -140,37 +140,37 @@ def share(part: float = 1.0, rate: float | None = None) -> Share:
 
 def test_a_part_of_the_rate_is_kept_to(world: World) -> None:
     """The next call waits for its turn; the rate that is told is that of all processes."""
-    world.dispatcher.take(share(part=0.25, rate=4.0))
+    world.scheduler.take(share(part=0.25, rate=4.0))
     began = time.monotonic()
 
     for name in "abc":
-        world.dispatcher.wait_turn(Call.UPLOADS, name)
+        world.scheduler.wait_turn(Call.UPLOADS, name)
 
     assert time.monotonic() - began > 0.4
-    assert world.dispatcher.status().rate == 16.0
-    assert world.dispatcher.status().is_shared
+    assert world.scheduler.status().rate == 16.0
+    assert world.scheduler.status().is_shared
 
 
 def test_a_pause_of_another_process_is_everybodys(world: World) -> None:
     """It is not told on as if it were our own."""
-    world.dispatcher.pause(30.0)
+    world.scheduler.pause(30.0)
 
-    assert world.dispatcher.status().pause_seconds > 29.0
-    assert world.dispatcher.told_until == -math.inf
+    assert world.scheduler.status().pause_seconds > 29.0
+    assert world.scheduler.told_until == -math.inf
 
 
 def test_a_process_whose_calls_wait_is_hungry(world: World) -> None:
     """One that sends less than it may is not."""
-    world.dispatcher.take(share(rate=1e6))
-    world.dispatcher.wait_turn(Call.UPLOADS, "a")
-    is_hungry = world.dispatcher.report().is_hungry
+    world.scheduler.take(share(rate=1e6))
+    world.scheduler.wait_turn(Call.UPLOADS, "a")
+    is_hungry = world.scheduler.report().is_hungry
 
-    world.dispatcher.take(share(rate=20.0))
+    world.scheduler.take(share(rate=20.0))
     for name in "abc":
-        world.dispatcher.wait_turn(Call.VERIFY, name)
+        world.scheduler.wait_turn(Call.VERIFY, name)
 
     assert not is_hungry
-    assert world.dispatcher.report().is_hungry
+    assert world.scheduler.report().is_hungry
 
 
 def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:
@@ -178,11 +178,11 @@ def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[thre
 
     def come() -> None:
         with suppress(RunMustStop):
-            gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))
+            gone.append(world.scheduler.wait_turn(Call.VERIFY, object()))
 
-    world.dispatcher.probe_failed()
+    world.scheduler.probe_failed()
     threads = [in_thread(come) for _ in range(calls)]
-    while len(world.dispatcher._waiting) < calls:
+    while len(world.scheduler._waiting) < calls:
         time.sleep(0.001)
     return gone, threads
 
@@ -190,12 +190,12 @@ def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[thre
 def test_while_the_lane_is_held_only_probes_go(world: World) -> None:
     """A hundred workers do not ask a service that is down."""
     gone, threads = hold_with_waiting(world, 5)
-    world.dispatcher.probe_failed()
+    world.scheduler.probe_failed()
 
-    world.dispatcher.wait_turn(Call.UPLOADS, "probe", is_probe=True)
-    world.dispatcher.wait_turn(Call.VERIFY, "probe", is_probe=True)
+    world.scheduler.wait_turn(Call.UPLOADS, "probe", is_probe=True)
+    world.scheduler.wait_turn(Call.VERIFY, "probe", is_probe=True)
     gone_while_held = len(gone)
-    world.dispatcher.close_circuit()
+    world.scheduler.close_circuit()
     for thread in threads:
         thread.join(5.0)
 
@@ -213,7 +213,7 @@ def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) 
     assert gone == []
     assert not any(thread.is_alive() for thread in threads)
     with pytest.raises(RunMustStop):
-        world.dispatcher.wait_turn(Call.VERIFY, object())
+        world.scheduler.wait_turn(Call.VERIFY, object())
 
 
 RESET = datetime(2026, 12, 1, tzinfo=UTC)
