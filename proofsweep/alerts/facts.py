@@ -53,7 +53,8 @@ from proofsweep.store.runs import LegRecord, RunRecord
 from proofsweep.verify.resume import resumable_since
 
 # How a leg ends of which the files and the service worked to its end.
-_WORKED = {*(each for each in EndedBy if each.ending.does_its_work), EndedBy.CANCELLED, EndedBy.INTERRUPTED}
+_WORKED = {ended_by for ended_by in EndedBy if ended_by.ending.does_its_work}
+_WORKED |= {EndedBy.CANCELLED, EndedBy.INTERRUPTED}
 _OLDEST_PASS = timedelta(hours=12)  # of monitoring, by which a lasting state is decided
 _FACTS = [field.name for field in fields(ProbeFacts)]
 
@@ -77,24 +78,34 @@ class AlertFacts:
         """Tell of the end of a run's last leg; of a watched folder only a pass knows what is over."""
 
         def gather() -> tuple[list[Alert], list[str]]:
-            end, leg = self.end_of_run(run), run.legs[-1]
-            in_use = next((str(key) for each in run.legs[::-1] if (key := each.counts.get("key_fingerprint"))), None)
-            works = end.state != KEY_REFUSED and leg.count("accepted") + leg.count("rejected") > 0
-            over = [*self._works(works=works), *self._over_after_leg(run, works=works)]
-            return [*alerts_of_run(end, run), *self.key_alerts(in_use)], over
+            end = self.end_of_run(run)
+            leg = run.legs[-1]
+            answered = leg.count("accepted") + leg.count("rejected")
+            # An answer shows that the key works, unless the leg ended with a refusal.
+            works = end.state != KEY_REFUSED and answered > 0
+            over = self._works(works=works)
+            over += self._over_after_leg(run, works=works)
+            alerts = alerts_of_run(end, run)
+            alerts += self.key_alerts(_key_of(run))
+            return alerts, over
 
         return gather
 
     def _over_after_leg(self, run: RunStatus, *, works: bool) -> list[str]:
-        """Return the causes of a catalog that are over; none as long as another run of it waits for the next one."""
-        plan, subject = run.plan, (self.environment, run.plan.identity)
+        plan = run.plan
+        subject = (self.environment, plan.identity)
         is_whole = run.is_over and not run.remaining
+        # As long as another run of it waits, the cause holds for that one.
         if self._has_unfinished(plan.identity, apart_from=plan.run_id):
             return []
-        over = over_if_it_works(*subject) if is_whole or (works and run.ended_by in _WORKED) else []
+        over: list[str] = []
+        if is_whole or (works and run.ended_by in _WORKED):
+            over += over_if_it_works(*subject)
+        # A run of chosen rows is no success of the whole catalog.
         if is_whole and not plan.lists_a_part:
             over += over_without_rows(*subject)
-            over += [] if plan.unmet or run.rows("failed") else over_without_failures(*subject)
+            if not plan.unmet and not run.rows("failed"):
+                over += over_without_failures(*subject)
         return over
 
     def end_of_idle(self, location: str, *, is_whole: bool) -> Gather:
@@ -102,11 +113,15 @@ class AlertFacts:
         self.record_idle(location, is_part=not is_whole)
 
         def gather() -> tuple[list[Alert], list[str]]:
-            subject = (self.environment, self.identity_of(location))
-            if self._has_unfinished(subject[1]):
+            identity = self.identity_of(location)
+            if self._has_unfinished(identity):
                 return [], []
-            over = [*over_without_rows(*subject), *over_without_failures(*subject)] if is_whole else []
-            return [], [*over, *self._over_if_well(subject[1])]
+            over: list[str] = []
+            if is_whole:
+                over += over_without_rows(self.environment, identity)
+                over += over_without_failures(self.environment, identity)
+            over += self._over_if_well(identity)
+            return [], over
 
         return gather
 
@@ -124,50 +139,77 @@ class AlertFacts:
         end = FlowEnd(flow, state, self._here(catalog), [f"It said: {quoted(message)}"], title)
         over: list[str] = []
         if state == COMPLETED:  # only an operation has no run that tells it
-            subject = (self.environment, end.subject)
-            over = [*over_if_it_works(*subject), *over_without_rows(*subject), *self._works(works=True)]
-        return lambda: (alerts_of_end(end if run_id is None else self._with_run(end, run_id)), over)
+            over += over_if_it_works(self.environment, end.subject)
+            over += over_without_rows(self.environment, end.subject)
+            over += self._works(works=True)
+
+        def gather() -> tuple[list[Alert], list[str]]:
+            whole_end = end if run_id is None else self._with_run(end, run_id)
+            return alerts_of_end(whole_end), over
+
+        return gather
 
     def _with_run(self, end: FlowEnd, run_id: str) -> FlowEnd:
-        """Name the run and its rows, which `status` counts so too; the store may be too ill to be read."""
+        """Name the run and its rows, which `status` counts so too."""
         rows = None
+        # The flow may have failed because of the store, which then tells no rows either.
         with suppress(ResultsError):
             rows = _rows_of(describe_run(self.results, run_id, is_left=True))
-        return replace(end, about=replace(end.about, run_id=run_id, rows=rows))
+        about = replace(end.about, run_id=run_id, rows=rows)
+        return replace(end, about=about)
 
     def end_of_pass(self, watched: str, report: PassReport) -> Gather:
-        unmoved = Counter(str(row["detail"]) for row in report.not_moved.values())
+        unmoved: Counter[str] = Counter()
+        for row in report.not_moved.values():
+            unmoved[str(row["detail"])] += 1
         lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
         state = "NotMoved" if unmoved else COMPLETED
-        about = self._here(watched, rows=f"{counted(unmoved.total(), 'file')} not moved")
+        files = counted(unmoved.total(), "file")
+        about = self._here(watched, rows=f"{files} not moved")
         details = [f"They lie in {quoted(watched)} still:", *shortened(lines)]
         title = f"verified files that are not moved: {unmoved.total():,}"
         end = FlowEnd("check-ingest", state, about, details, title)
         if report.is_whole and not report.run_ids:
             self.record_idle(watched)
-        return lambda: (alerts_of_end(end), self._over_after_pass(end.subject, report) if report.is_whole else [])
+
+        def gather() -> tuple[list[Alert], list[str]]:
+            over = self._over_after_pass(end.subject, report) if report.is_whole else []
+            return alerts_of_end(end), over
+
+        return gather
 
     def _over_after_pass(self, identity: str, report: PassReport) -> list[str]:
         subject = (self.environment, identity)
         over = over_without_rows(*subject)
         # A file that failed is tried again when that is due; between its tries it fails still.
-        is_failing = report.decisions[Decision.RESTING] or any(row["outcome"] == "failed" for row in report.rows)
-        over += [] if is_failing else over_without_failures(*subject)
-        over += [] if report.not_moved else [cause_of(AlertKind.NOT_MOVED, *subject)]
-        return [*over, *([] if report.run_ids else self._over_if_well(identity))]
+        has_failed = any(row["outcome"] == "failed" for row in report.rows)
+        if not has_failed and not report.decisions[Decision.RESTING]:
+            over += over_without_failures(*subject)
+        if not report.not_moved:
+            over.append(cause_of(AlertKind.NOT_MOVED, *subject))
+        if not report.run_ids:
+            over += self._over_if_well(identity)
+        return over
 
     def _over_if_well(self, identity: str) -> list[str]:
         """Return what is over since the source was read, if the service works too; it is asked only if that matters."""
         over = over_if_it_works(self.environment, identity)
-        is_told = any(read_memory(self.results.store, name_of(cause)) is not None for cause in over)
-        return over if is_told and self.is_well() else []
+        # The service is asked only if somebody was told: a night with nothing due makes no call.
+        was_told = any(map(self._is_remembered, over))
+        return over if was_told and self.is_well() else []
+
+    def _is_remembered(self, cause: str) -> bool:
+        return read_memory(self.results.store, name_of(cause)) is not None
 
     def _has_unfinished(self, identity: str, apart_from: str = "") -> bool:
         """Whether a run of a catalog waits for the next one of the schedule, which resumes it."""
         oldest = new_run_id(resumable_since(self.clock()), "")
         for run in self.results.log.runs().counted_first():
-            is_own = (run.plan.environment, run.plan.identity) == (self.environment, identity)
-            if is_own and oldest <= run.plan.run_id != apart_from and not run.is_over:
+            plan = run.plan
+            if plan.environment != self.environment or plan.identity != identity:
+                continue
+            is_resumable = plan.run_id >= oldest and not run.is_over
+            if is_resumable and plan.run_id != apart_from:
                 return True
         return False
 
@@ -175,34 +217,40 @@ class AlertFacts:
         return identity_of(location, self.catalogs.name)
 
     def end_of_run(self, run: RunStatus) -> FlowEnd:
-        items, failed, rows = run.plan.items, run.rows("failed"), _rows_of(run)
-        record = self.results.log.runs().records[run.plan.run_id]
+        plan = run.plan
+        rows = _rows_of(run)
+        # A run whose last leg wrote no end was killed: nothing else leaves it so.
+        ended_by = run.ended_by or EndedBy.KILLED
+        state = state_of_run(ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
+        words = rows
+        if rows is not None and not run.answered and not run.remaining:
+            words = f"{rows}, and none was answered"
+        here = self._here(plan.catalog, rows)
+        machine = self._machine_of(plan.run_id)
+        about = replace(here, identity=plan.identity, machine=machine, run_id=plan.run_id)
+        return FlowEnd("verify-catalog", state, about, _details_of(run), title_of_run(state, words))
+
+    def _machine_of(self, run_id: str) -> str | None:
+        record = self.results.log.runs().records[run_id]
         holder = record.begun[-1].holder if record.begun else record.planned_by
-        but = "" if run.answered or run.remaining else ", and none was answered"
-        said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
-        kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
-        counts = f"{run.finished:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
-        state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
-        machine = None if holder is None else holder.host
-        about = replace(
-            self._here(run.plan.catalog, rows), identity=run.plan.identity, machine=machine, run_id=run.plan.run_id
-        )
-        details = [f"How it ended: {harmless(ending_of(run))}.", *said, counts, *shortened(kinds)]
-        title = title_of_run(state, None if rows is None else f"{rows}{but}")
-        return FlowEnd("verify-catalog", state, about, details, title)
+        return None if holder is None else holder.host
 
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
         """Return what is told of the ends of keys; `key_in_use` is a fingerprint."""
         now = self.clock()
-        own = (each for each in recorded_rotations(self.results) if each.environment == self.environment)
-        return [alert for rotation in own for alert in rotated_key_ends(rotation, key_in_use, now)]
+        alerts: list[Alert] = []
+        for rotation in recorded_rotations(self.results):
+            if rotation.environment == self.environment:
+                alerts += rotated_key_ends(rotation, key_in_use, now)
+        return alerts
 
     def runs(self, catalog: str | None = None) -> Iterator[RunRecord]:
         """Yield the runs of the environment, of one catalog or of all, the newest first."""
         runs = self.results.log.runs()
         identities = None if catalog is None else self._identities_of(catalog)
         for run in runs.newest_first():
-            if run.plan.environment == self.environment and (identities is None or run.plan.identity in identities):
+            is_meant = identities is None or run.plan.identity in identities
+            if is_meant and run.plan.environment == self.environment:
                 yield run
 
     def _identities_of(self, catalog: str) -> set[str]:
@@ -210,39 +258,41 @@ class AlertFacts:
         return {*self.results.log.runs().identities_of(catalog), self.identity_of(catalog)}
 
     def record_idle(self, location: str, *, is_part: bool = False) -> None:
-        """Record that a catalog, or a part, has nothing that is due: no run says it.
-
-        If that fails, an alert comes too early.
-        """
+        """Record that a catalog, or a part, has nothing that is due: no run says it."""
         what = {"environment": self.environment, "catalog": self.identity_of(location), "is_part": is_part}
-        name = f"{layout.IDLE_FOLDER}/{sha256_hex(json_bytes(what))[:16]}.json"
+        digest = sha256_hex(json_bytes(what))[:16]
+        record = what | {"at": self.clock().isoformat()}
+        # If that fails, an alert about a missing success comes too early, which is better than none.
         with suppress(ResultsError):
-            self.results.store.replace(name, json_bytes(what | {"at": self.clock().isoformat()}))
+            self.results.store.replace(f"{layout.IDLE_FOLDER}/{digest}.json", json_bytes(record))
 
     def _idle(self, catalog: str | None) -> Iterator[tuple[datetime, bool]]:
         """Yield when a catalog had nothing that was due, and whether only a part of it was looked at."""
         identities = None if catalog is None else self._identities_of(catalog)
         for name in self.results.store.names(layout.IDLE_FOLDER):
             with suppress(ValueError, TypeError, KeyError):  # somebody has damaged it
-                found = json.loads(self.results.store.read(name) or b"")
-                is_own = identities is None or found["catalog"] in identities
-                if is_own and found["environment"] == self.environment:
-                    yield datetime.fromisoformat(found["at"]).astimezone(UTC), bool(found["is_part"])
+                record = json.loads(self.results.store.read(name) or b"")
+                is_meant = identities is None or record["catalog"] in identities
+                if is_meant and record["environment"] == self.environment:
+                    at = datetime.fromisoformat(record["at"]).astimezone(UTC)
+                    yield at, bool(record["is_part"])
 
     def no_success(self, catalog: str | None) -> list[Alert]:
-        """Tell if no leg, of one catalog or of any, did its work lately.
-
-        Rows that were chosen by conditions say nothing of the others, so they count only where nothing else was done.
-        """
-        ends, first_run = list(self._idle(catalog)), None
+        """Tell if no leg, of one catalog or of any, did its work lately."""
+        ends = list(self._idle(catalog))
+        first_run = None
         identity = None if catalog is None else self.identity_of(catalog)
         for run in self.runs(catalog):
-            identity = identity and run.plan.identity
+            # A person may name a catalog by another of its names: its runs know the one that causes have.
+            if identity is not None:
+                identity = run.plan.identity
             first_run = datetime.fromisoformat(run.plan.created_at)
-            legs = (leg for leg in run.legs if leg.finished_at is not None and _did_its_work(leg))
-            ends += [(leg.finished_at, run.plan.unmet > 0) for leg in legs if leg.finished_at is not None]
+            is_part = run.plan.unmet > 0
+            ends += [(finished_at, is_part) for finished_at in _ends_of_work(run)]
+        # Rows that were chosen by conditions say nothing of the others: they count where nothing else was done.
         of_all = [at for at, is_part in ends if not is_part]
-        last = max(of_all or [at for at, _ in ends], default=None)
+        of_any = [at for at, _ in ends]
+        last = max(of_all or of_any, default=None)
         about = About(
             environment=self.environment,
             catalog=catalog,
@@ -255,16 +305,27 @@ class AlertFacts:
         """Return the probes of the last hours, the oldest first; ResultsError if the store cannot be read."""
         now = self.clock()
         oldest = now - _OLDEST_PASS
-        rows = probes_of(self.results, self.environment, _FACTS, {oldest.date(), now.date()}).to_pylist()
-        recent = [ProbeFacts(**row) for row in rows if row["started_at"] >= oldest]
-        return sorted(recent, key=lambda probe: probe.started_at)
+        days = {oldest.date(), now.date()}
+        rows = probes_of(self.results, self.environment, _FACTS, days).to_pylist()
+        recent = [row for row in rows if row["started_at"] >= oldest]
+        probes = [ProbeFacts(**row) for row in recent]
+        return sorted(probes, key=lambda probe: probe.started_at)
 
     def told_outages(self, catalogs: Sequence[str]) -> list[Alert]:
         """Return the outages that were told lately and are not over, of all catalogs or of some, and of the service."""
-        own = {identity for catalog in catalogs for identity in self._identities_of(catalog)} | {*Call}
-        told = told_lately(self.results.store, self.clock())
-        alerts = [outage_told(self._here(None), memory.cause, memory.at) for memory in told]
-        return [alert for alert, subject in filter(None, alerts) if not catalogs or subject in own]
+        # An outage of the service has an endpoint as its subject, and concerns each catalog.
+        subjects: set[str] = set(Call)
+        for catalog in catalogs:
+            subjects |= self._identities_of(catalog)
+        alerts: list[Alert] = []
+        for memory in told_lately(self.results.store, self.clock()):
+            outage = outage_told(self._here(None), memory.cause, memory.at)
+            if outage is None:
+                continue
+            alert, subject = outage
+            if not catalogs or subject in subjects:
+                alerts.append(alert)
+        return alerts
 
     def _works(self, *, works: bool) -> list[str]:
         return [cause_of(AlertKind.KEY_REFUSED, self.environment)] if works else []
@@ -285,13 +346,43 @@ def _rows_of(run: RunStatus) -> str | None:
     if run.remaining:
         return remaining_words(run.remaining, run.plan.items)
     failed = run.rows("failed")
-    return f"{failed:,} of {counted(run.plan.items, 'row')} failed" if failed else None
+    if not failed:
+        return None
+    return f"{failed:,} of {counted(run.plan.items, 'row')} failed"
+
+
+def _details_of(run: RunStatus) -> list[str]:
+    details = [f"How it ended: {harmless(ending_of(run))}."]
+    if run.why is not None:
+        details.append(f"It said: {quoted(run.why)}")
+    kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
+    stop = ":" if kinds else "."
+    details.append(f"{run.finished:,} of {run.plan.items:,} rows have their outcome{stop}")
+    details += shortened(kinds)
+    return details
+
+
+def _key_of(run: RunStatus) -> str | None:
+    """Return the fingerprint of the key in use; a leg that lacks it leaves that to the leg before."""
+    for leg in reversed(run.legs):
+        fingerprint = leg.counts.get("key_fingerprint")
+        if fingerprint:
+            return str(fingerprint)
+    return None
 
 
 def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:
-    return [*alerts_of_end(end), *sunset_seen(run.sunset, replace(end.about, rows=None))]
+    about = replace(end.about, rows=None)
+    return [*alerts_of_end(end), *sunset_seen(run.sunset, about)]
+
+
+def _ends_of_work(run: RunRecord) -> Iterator[datetime]:
+    for leg in run.legs:
+        if leg.finished_at is not None and _did_its_work(leg):
+            yield leg.finished_at
 
 
 def _did_its_work(leg: LegRecord) -> bool:
     accepted, rejected, failed, ineligible = map(leg.count, OUTCOMES)
-    return did_its_work(leg.ended_by, answered=accepted + rejected, failed=failed, ineligible=ineligible)
+    answered = accepted + rejected
+    return did_its_work(leg.ended_by, answered=answered, failed=failed, ineligible=ineligible)

@@ -49,23 +49,36 @@ class ProbeBatch:
 
     def rows(self, own: Row) -> list[Row]:
         """Return the rows as they are kept, with what they have in common; the row of `usage` holds what it said."""
-        days = [{name: cell for name, cell in row.items() if name != "asked_at"} for row in self.usage]
-        said = {"usage": json.dumps(days, ensure_ascii=False)} if days else {}
-        return [{**own, **probe, "usage_json": said.get(str(probe["call"]))} for probe in self.probes]
+        usage_json = self._usage_json()
+        rows: list[Row] = []
+        for probe in self.probes:
+            said = usage_json if probe["call"] == Call.USAGE else None
+            rows.append({**own, **probe, "usage_json": said})
+        return rows
+
+    def _usage_json(self) -> str | None:
+        days = [dict(row) for row in self.usage]
+        for day in days:
+            day.pop("asked_at", None)  # the probe has it
+        return json.dumps(days, ensure_ascii=False) if days else None
 
 
 def probe_service(partner: Partner) -> ProbeBatch:
     """Ask /health and /partner/usage once; a failure is a row too. No other thread may use the partner."""
     seen: list[Exchange] = []
     once = partner.with_attempts(1).in_new_session(seen.append)
-    health, usage = HealthResponse(), list[Row]()
+    health = HealthResponse()
+    usage: list[Row] = []
     with _failure_kept(seen):
         health = once.health()
     with _failure_kept(seen):
-        usage = usage_rows(once.usage(days=USAGE_DAYS.start)[0], seen[-1].started_at)
-    return ProbeBatch(
-        probes=[probe_row(each, health if each.call is Call.HEALTH else None) for each in seen], usage=usage
-    )
+        answer, _ = once.usage(days=USAGE_DAYS.start)
+        usage = usage_rows(answer, seen[-1].started_at)
+    probes: list[Row] = []
+    for exchange in seen:
+        said = health if exchange.call is Call.HEALTH else None
+        probes.append(probe_row(exchange, said))
+    return ProbeBatch(probes=probes, usage=usage)
 
 
 def is_well(open_service: Callable[[], AbstractContextManager[Service]]) -> bool:
@@ -88,25 +101,30 @@ def _failure_kept(seen: list[Exchange]) -> Iterator[None]:
 
 
 def _words_of(probe: Row) -> str:
-    state = "well" if probe["trouble"] is None else str(probe["trouble"])
-    words = f"{probe['call']} {state}, {float(str(probe['elapsed_ms'])):,.0f} ms"
-    left, limit, reset, at = (probe[name] for name in ("rate_remaining", "rate_limit", "rate_reset", "started_at"))
+    state = "well" if probe["trouble"] is None else probe["trouble"]
+    elapsed_ms = float(str(probe["elapsed_ms"]))
+    words = f"{probe['call']} {state}, {elapsed_ms:,.0f} ms"
+    left, limit = probe["rate_remaining"], probe["rate_limit"]
     if not isinstance(left, int):
         return words
-    words += f", {left:,}{f' of {limit:,}' if isinstance(limit, int) else ''} calls left"
-    if isinstance(reset, datetime) and isinstance(at, datetime) and reset > at:
-        words += f" until {minute_of(reset)}"
-    return words
+    of_limit = f" of {limit:,}" if isinstance(limit, int) else ""
+    words += f", {left:,}{of_limit} calls left"
+    # Nothing is said of a reset that is past: the calls that are left are those of a new period by then.
+    reset, started_at = probe["rate_reset"], probe["started_at"]
+    if not isinstance(reset, datetime) or not isinstance(started_at, datetime):
+        return words
+    return f"{words} until {minute_of(reset)}" if reset > started_at else words
 
 
 def monitor(facts: AlertFacts, partner: Partner) -> tuple[ProbeBatch, list[Alert], list[str]]:
     """Make one pass: (1) probe, (2) write what was found, (3) decide which alerts hold, and which causes are over."""
     began = facts.clock()
-    found = probe_service(partner)  # (1)
+    batch = probe_service(partner)  # (1)
     pass_id = new_run_id(began, secrets.token_hex(3))
     own: Row = {"operation_id": pass_id, "environment": facts.environment, "base_url": facts.service.base_url}
-    add_pass(facts.results, facts.environment, began, found.rows(own))  # (2)
-    return found, *alerts_of_probes(facts.recent_probes(), facts.environment)  # (3)
+    add_pass(facts.results, facts.environment, began, batch.rows(own))  # (2)
+    alerts, over = alerts_of_probes(facts.recent_probes(), facts.environment)  # (3)
+    return batch, alerts, over
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,60 +139,70 @@ class Check:
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        named = [self._meant(name) for name in self.catalogs]
+        named = list(map(self._meant, self.catalogs))
         key_in_use = None
         with suppress(ProofsweepError):  # the call for the usage says it
             key_in_use = self.key_in_use()
-        if damaged := self.facts.results.log.runs().damaged:
+        # Damage of one catalog hinders no alert of another, and is not kept quiet.
+        damaged = self.facts.results.log.runs().damaged
+        if damaged:
             what = f"{counted(len(damaged), 'object')} of the results store"
             self.skipped.append(f"{what} cannot be read, and what they say was not looked at: see proofsweep audit")
         of_quota, over = self._of_quota()
-        found = [*self.facts.key_alerts(key_in_use), *of_quota]
-        for location in (*named,) or (None,):
-            found += [*self.facts.no_success(location), *self._of_killed_runs(location)]
-        return [*found, *self.facts.told_outages(named)], over
+        alerts = self.facts.key_alerts(key_in_use)
+        alerts += of_quota
+        locations: Sequence[str | None] = named or [None]
+        for location in locations:
+            alerts += self.facts.no_success(location)
+            alerts += self._of_killed_runs(location)
+        alerts += self.facts.told_outages(named)
+        return alerts, over
 
     def _meant(self, catalog: str) -> str:
         """Return the name of a catalog that is known by it, or the location of any other."""
-        is_name = any(run.plan.identity == catalog for run in self.facts.runs())
-        return catalog if is_name else utf8_text(path_of(catalog, self.folder)).rstrip("/")
+        if any(run.plan.identity == catalog for run in self.facts.runs()):
+            return catalog
+        return utf8_text(path_of(catalog, self.folder)).rstrip("/")
 
     def _of_quota(self) -> tuple[Sequence[Alert], Sequence[str]]:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
         facts = self.facts
+        about = About(environment=facts.environment)
         try:
-            usage, said = self.ask_usage()
+            usage, headers = self.ask_usage()
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
-                title, line = EVENTS[AlertKind.KEY_REFUSED].title, f"A check of the quota said: {quoted(error.message)}"
-                about = About(environment=facts.environment)
+                title = EVENTS[AlertKind.KEY_REFUSED].title
+                line = f"A check of the quota said: {quoted(error.message)}"
                 return [made_alert(AlertKind.KEY_REFUSED, about, title, [line])], []
             self.skipped.append(f"The quota was not checked: {error.message}")
             return [], []
-        limit = said.rate_limit or usage.plan.quota_limit
-        about, now = About(environment=facts.environment), facts.clock()
-        works = cause_of(AlertKind.KEY_REFUSED, facts.environment)
-        return quota_low(about, said.rate_remaining, limit, said.rate_reset, now), [works]
+        limit = headers.rate_limit or usage.plan.quota_limit
+        alerts = quota_low(about, headers.rate_remaining, limit, headers.rate_reset, facts.clock())
+        # The call was answered, so the key is not refused any more.
+        return alerts, [cause_of(AlertKind.KEY_REFUSED, facts.environment)]
 
     def _of_killed_runs(self, location: str | None) -> Iterator[Alert]:
         """Tell of the newest run of each catalog, as long as the next one of the schedule would resume it."""
-        facts, results = self.facts, self.facts.results
+        facts = self.facts
         oldest = new_run_id(resumable_since(facts.clock()), "")
         runs = [run for run in facts.runs(location) if not run.is_superseded and run.plan.run_id >= oldest]
         newest = {run.plan.identity: run for run in reversed(runs)}
-        for record in (run for run in newest.values() if not run.is_over):
-            if not self._is_at_work(record):
-                run = describe_run(results, record.plan.run_id)
-                yield from alerts_of_run(facts.end_of_run(run), run) if run.remaining else []
+        for record in newest.values():
+            if record.is_over or self._is_at_work(record):
+                continue
+            run = describe_run(facts.results, record.plan.run_id)
+            if run.remaining:
+                yield from alerts_of_run(facts.end_of_run(run), run)
 
     def _is_at_work(self, run: RunRecord) -> bool:
-        """Whether a process works on a run, or the one that planned it may still begin its first leg.
-
-        Only its own machine can tell whether that one exists; elsewhere it has an hour, since legs wait for workers.
-        """
+        """Whether a process works on a run, or the one that planned it may still begin its first leg."""
         if run.begun:
             return any(leg.is_alive for leg in Legs(self.facts.results, run.plan).shown())
         planner = run.planned_by
-        if planner is None or planner.is_here:
-            return planner is None or not planner.is_gone
+        if planner is None:
+            return True
+        # Only its own machine can tell whether a process exists. Elsewhere it has an hour, since legs wait for workers.
+        if planner.is_here:
+            return not planner.is_gone
         return self.facts.clock() - planner.taken_at < _LONGEST_START

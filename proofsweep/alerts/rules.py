@@ -75,9 +75,12 @@ class AlertRule:
 
 def _rules() -> Iterator[tuple[AlertKind, AlertRule]]:
     """Read alerts.toml; a kind has the states of the endings that lead to it, and those that are named there."""
-    for name, entry in tomllib.loads((get_data(__package__, "alerts.toml") or b"").decode()).items():
-        states = [ending.state for ending in ENDINGS.values() if ending.alert == name] + entry.pop("states", [])
-        yield AlertKind(name), AlertRule(states=tuple(dict.fromkeys(states)), **entry)
+    content = get_data(__package__, "alerts.toml") or b""
+    for name, entry in tomllib.loads(content.decode()).items():
+        states = [ending.state for ending in ENDINGS.values() if ending.alert == name]
+        states += entry.pop("states", [])
+        once = tuple(dict.fromkeys(states))
+        yield AlertKind(name), AlertRule(states=once, **entry)
 
 
 EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(dict(_rules()))
@@ -122,8 +125,11 @@ class Alert:
 def harmless(text: str) -> str:
     """Make foreign text one short line that no chat program reads as a mention, a link or the end of a code span."""
     line = printable(text)
-    cut = line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
-    return cut.translate({ord(letter): other for letter, other in LOOK_ALIKES.items()})
+    if len(line) > _LONGEST_TEXT:
+        line = line[: _LONGEST_TEXT - 1] + "…"
+    for letter, look_alike in LOOK_ALIKES.items():
+        line = line.replace(letter, look_alike)
+    return line
 
 
 def quoted(text: str) -> str:
@@ -133,12 +139,16 @@ def quoted(text: str) -> str:
 
 def cause_of(kind: AlertKind, *parts: str) -> str:
     """Name a cause: its kind, then what distinguishes it, from the general to the special."""
-    return "\t".join([kind, *(part.replace("\t", " ") for part in parts)])
+    # A tab separates the parts, so none may hold one: `outage_told` takes a cause apart again.
+    plain = [part.replace("\t", " ") for part in parts]
+    return "\t".join([kind, *plain])
 
 
 def shortened(lines: list[str]) -> list[str]:
     left_out = len(lines) - _MOST_LINES
-    return lines if left_out <= 0 else [*lines[:_MOST_LINES], f"- and {left_out:,} more"]
+    if left_out <= 0:
+        return lines
+    return [*lines[:_MOST_LINES], f"- and {left_out:,} more"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +167,21 @@ class About:
         if self.rows is not None:
             what = f"{what}: {self.rows}"
         where = _named(environment=self.environment, machine=self.machine)
-        return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (what, where) if sentence)
+        sentences = [_as_sentence(words) for words in (what, where)]
+        return " ".join(filter(None, sentences))
+
+
+def _as_sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}." if words else ""
 
 
 def _named(**names: str | None) -> str:
-    return ", ".join(f"{word} {quoted(name)}" for word, name in names.items() if name is not None)
+    parts: list[str] = []
+    for word, name in names.items():
+        if name is None:
+            continue
+        parts.append(f"{word} {quoted(name)}")
+    return ", ".join(parts)
 
 
 def made_alert(
@@ -179,16 +199,19 @@ def made_alert(
     names the catalog that it is `of`; an `event` says it otherwise than the kind's own.
     """
     event = event or EVENTS[kind]
-    where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
     to_do = event.advice
     if event.resumes and about.run_id is not None:
-        to_do += f" To go on now: {quoted(f'proofsweep resume {about.run_id}')}."
-    acts = [f"If nobody acts: {event.unattended}", f"To do: {to_do}"]
+        to_resume = quoted(f"proofsweep resume {about.run_id}")
+        to_do += f" To go on now: {to_resume}."
+    body = [f"If nobody acts: {event.unattended}", f"To do: {to_do}", about.line(), *lines]
+    if about.results_url is not None:
+        body.append(f"Tables: {quoted(about.results_url)}")
+    where = f"{harmless(about.environment)}{_end_of(of)}"
     return Alert(
         kind=kind,
         cause=cause_of(kind, about.environment, *cause),
-        subject=f"proofsweep: {title} ({harmless(about.environment)}{_end_of(of)})",
-        body="\n".join([*acts, about.line(), *lines, *where]),
+        subject=f"proofsweep: {title} ({where})",
+        body="\n".join(body),
     )
 
 
@@ -229,12 +252,14 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     if kind is None:
         return []
     lines = [f"Flow {quoted(end.flow)} ended as {end.state}.", *end.details]
+    # Quota and key are of all catalogs: with a catalog in their causes, one refused key would be told for each of them.
     if end.state == QUOTA_SPENT:
         title = "the quota is spent or reserved"
         return [made_alert(kind, end.about, title, lines, end.state, event=QUOTA_IS_SPENT)]
     if end.state == KEY_REFUSED:
         return [made_alert(kind, end.about, EVENTS[kind].title, lines)]
-    title, cause = end.title or EVENTS[kind].title, [end.subject]
+    title = end.title or EVENTS[kind].title
+    cause = [end.subject]
     if end.state in _OF_ROWS:
         cause.append(_ROWS)
     return [made_alert(kind, end.about, title, lines, *cause, of=end.about.catalog)]
@@ -252,16 +277,19 @@ QUOTA_IS_SPENT = AlertRule(
 def title_of_run(state: str, words: str | None) -> str | None:
     """Say what happened to a run, with its rows in words: two alerts of one run never have one title."""
     kind = ALERTED_STATES.get(state)
-    if words is None or kind is None or kind is AlertKind.ROWS_REMAIN or state in _OF_ROWS:
+    if words is None or kind is None:
         return words
-    return f"{EVENTS[kind].title}: {words}"
+    # These words say all that happened: their rows remain, or failed.
+    is_of_rows = kind is AlertKind.ROWS_REMAIN or state in _OF_ROWS
+    return words if is_of_rows else f"{EVENTS[kind].title}: {words}"
 
 
 def _end_of(catalog: str | None) -> str:
     """Name a catalog in a title by the end of its location; the message has all of it."""
     if catalog is None:
         return ""
-    return f", {harmless('/'.join(catalog.rstrip('/').split('/')[-2:]))}"
+    last_names = catalog.rstrip("/").split("/")[-2:]
+    return f", {harmless('/'.join(last_names))}"
 
 
 _ROWS = "rows"
@@ -277,17 +305,20 @@ def title_of_error(error: ProofsweepError) -> str | None:
 
 def outage_told(about: About, cause: str, at: datetime) -> tuple[Alert, str] | None:
     """Make the message of an outage that was told at an instant, with its subject; None if it is another cause."""
-    kind, environment, *subject = cause.split("\t")
-    if kind != AlertKind.OUTAGE or environment != about.environment or not subject:
+    kind, environment, *parts = cause.split("\t")
+    if kind != AlertKind.OUTAGE or environment != about.environment or not parts:
         return None
-    line = f"It was told at {minute_of(at)} of {quoted(subject[0])}, and is not known to be over."
+    subject = parts[0]
+    line = f"It was told at {minute_of(at)} of {quoted(subject)}, and is not known to be over."
     title = EVENTS[AlertKind.OUTAGE].title
-    return made_alert(AlertKind.OUTAGE, about, title, [line], *subject, of=subject[0]), subject[0]
+    alert = made_alert(AlertKind.OUTAGE, about, title, [line], *parts, of=subject)
+    return alert, subject
 
 
 def over_if_it_works(environment: str, subject: str) -> list[str]:
     """Return the causes that are over when the source and the service of a catalog were seen to work."""
-    return [cause_of(kind, environment, subject) for kind in (AlertKind.OUTAGE, AlertKind.FAILED, AlertKind.CRASHED)]
+    kinds = (AlertKind.OUTAGE, AlertKind.FAILED, AlertKind.CRASHED)
+    return [cause_of(kind, environment, subject) for kind in kinds]
 
 
 def over_without_rows(environment: str, subject: str) -> list[str]:
@@ -304,14 +335,18 @@ def sunset_seen(sunset: str | None, about: About) -> list[Alert]:
     """Tell of a Sunset header (contract, Versioning 3)."""
     if sunset is None:
         return []
-    title, line = "the partner announces a breaking change", f"The service sends the header Sunset: {quoted(sunset)}."
+    title = "the partner announces a breaking change"
+    line = f"The service sends the header Sunset: {quoted(sunset)}."
+    # With the date in the cause, another date is told at once.
     return [made_alert(AlertKind.SUNSET, about, title, [line], harmless(sunset))]
 
 
 def did_its_work(ended_by: str | None, *, answered: int, failed: int, ineligible: int) -> bool:
     """Return whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
-    ending, have_all_failed = ending_of(ended_by), failed and not answered
-    if ending is None or not ending.does_its_work or have_all_failed:
+    ending = ending_of(ended_by)
+    if ending is None or not ending.does_its_work:
+        return False
+    if failed and not answered:
         return False
     return ended_by == EndedBy.COMPLETE or answered + ineligible > 0
 
@@ -320,14 +355,19 @@ def no_success(
     about: About, last_success: datetime | None, first_run: datetime | None, now: datetime, hours: float
 ) -> list[Alert]:
     """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned."""
-    catalog, since = about.catalog, last_success or first_run
-    if (since is None and catalog is None) or (since is not None and now - since < timedelta(hours=hours)):
+    catalog = about.catalog
+    since = last_success or first_run
+    if since is None and catalog is None:
+        return []
+    if since is not None and now - since < timedelta(hours=hours):
         return []
     last = "never" if last_success is None else minute_of(last_success)
     of_what = "any catalog" if catalog is None else f"catalog {quoted(catalog)}"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
-    title, cause = f"no successful run for {hours:g} hours", (about.identity or catalog or "", last)
-    return [made_alert(AlertKind.NO_SUCCESS, about, title, lines, *cause, of=catalog)]
+    title = f"no successful run for {hours:g} hours"
+    # With the last success in it, the cause is a new one after the next success, and is told at once.
+    subject = about.identity or catalog or ""
+    return [made_alert(AlertKind.NO_SUCCESS, about, title, lines, subject, last, of=catalog)]
 
 
 # A rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it.
@@ -336,20 +376,26 @@ _GRACE_HOURS = 24
 
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> list[Alert]:
     """Tell that a rotation's old key ends within 24 hours, or has ended and is in use here (`key_in_use`)."""
-    ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
+    ends_at = rotation.old_key_ends_at
     has_ended = ends_at <= now
-    if now < ends_at - timedelta(hours=_GRACE_HOURS) or (has_ended and not is_in_use):
+    if now < ends_at - timedelta(hours=_GRACE_HOURS):
+        return []
+    # A key that has ended hurts only where it is still in use.
+    if has_ended and key_in_use != rotation.key_fingerprint:
         return []
     uses = {
         rotation.key_fingerprint: "The settings still name the old key.",
         rotation.new_key_fingerprint: "The new one is in use here.",
         None: "The key that is in use here could not be read.",
     }
-    use = uses.get(key_in_use, "Which key is in use here is not the old one, nor the new one of this rotation.")
+    neither = "Which key is in use here is not the old one, nor the new one of this rotation."
+    use = uses.get(key_in_use, neither)
     lines = [f"The key was rotated at {minute_of(rotation.answered_at)}.", use]
-    title = f"the old API key {'ended' if has_ended else 'ends'} at {minute_of(ends_at)}"
-    cause = (rotation.operation_id, "over" if has_ended else "soon")
-    return [made_alert(AlertKind.KEY_EXPIRES, About(environment=rotation.environment), title, lines, *cause)]
+    about = About(environment=rotation.environment)
+    # That it ends and that it has ended are two causes: who was told of the first hears of the second too.
+    verb, state = ("ended", "over") if has_ended else ("ends", "soon")
+    title = f"the old API key {verb} at {minute_of(ends_at)}"
+    return [made_alert(AlertKind.KEY_EXPIRES, about, title, lines, rotation.operation_id, state)]
 
 
 def quota_low(
@@ -385,33 +431,42 @@ class ProbeFacts:
 
 def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[list[Alert], list[str]]:
     """Return the alerts that hold by the last probes, the oldest first, and the causes that are over."""
-    about, found, over = About(environment=environment), list[Alert](), list[str]()
+    about = About(environment=environment)
+    alerts: list[Alert] = []
+    over: list[str] = []
     for call in (Call.HEALTH, Call.USAGE):
-        its_own = [probe for probe in probes if probe.call == call]
-        if len(its_own) >= IN_A_ROW:
-            found += _lasting(its_own[-IN_A_ROW:], call, about)
-        if its_own and its_own[-1].trouble is None:
+        of_call = [probe for probe in probes if probe.call == call]
+        # A single failed probe is no outage yet: only what lasts is told.
+        if len(of_call) >= IN_A_ROW:
+            alerts += _lasting(of_call[-IN_A_ROW:], call, about)
+        if of_call and of_call[-1].trouble is None:
             over.append(cause_of(AlertKind.OUTAGE, environment, call))
-        for newest in its_own[-1:]:
-            found += sunset_seen(newest.sunset, about)
+        for newest in of_call[-1:]:
+            alerts += sunset_seen(newest.sunset, about)
     usage = [probe for probe in probes if probe.call == Call.USAGE]
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
-    for known in [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit][-1:]:
-        found += quota_low(about, known.rate_remaining, known.rate_limit, known.rate_reset, known.started_at)
-    return found, over
+    with_quota = [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit]
+    for probe in with_quota[-1:]:
+        alerts += quota_low(about, probe.rate_remaining, probe.rate_limit, probe.rate_reset, probe.started_at)
+    return alerts, over
 
 
 def _lasting(last: Sequence[ProbeFacts], call: Call, about: About) -> list[Alert]:
     """Tell of what the last probes of a call have in common."""
     if all(probe.is_outage for probe in last):
         lines = [f"The last {len(last)} probes of {call.endpoint} failed:"]
-        lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in last]
+        lines += map(_line_of_probe, last)
         return [made_alert(AlertKind.OUTAGE, about, f"{call.endpoint} fails", lines, call)]
     if call is Call.USAGE and all(probe.trouble == "key_refused" for probe in last):
-        line = f"The probes are answered 403 since {minute_of(last[0].started_at)}, {_request_id(last[-1])}."
+        since = minute_of(last[0].started_at)
+        line = f"The probes are answered 403 since {since}, {_request_id(last[-1])}."
         return [made_alert(AlertKind.KEY_REFUSED, about, "the service refuses the API key", [line])]
     return []
+
+
+def _line_of_probe(probe: ProbeFacts) -> str:
+    return f"- {minute_of(probe.started_at)} {probe.trouble}, {_request_id(probe)}"
 
 
 def _request_id(probe: ProbeFacts) -> str:

@@ -35,12 +35,14 @@ def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather
     """Tell whoever is named; return one line if that failed. It never raises an error."""
     try:
         notifier = open_notifier()
-        delivery = None if notifier is None else notifier.notify(*gather())
+        if notifier is None:
+            return []
+        delivery = notifier.notify(*gather())
     except ProofsweepError as error:
         return [f"Nobody could be told: {error.message}"]
     except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
         return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
-    return [] if delivery is None or not delivery.missed else [delivery.missed_line]
+    return [delivery.missed_line] if delivery.missed else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,8 @@ class Memory:
     token: str = field(default_factory=lambda: secrets.token_hex(8))  # no two processes write the same bytes
 
     def content(self) -> bytes:
-        return json_bytes(asdict(self) | {"at": self.at.isoformat(), "taken": sorted(self.taken)})
+        written = {"at": self.at.isoformat(), "taken": sorted(self.taken)}
+        return json_bytes(asdict(self) | written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,27 +83,31 @@ class Notifier:
             for cause in over:
                 self.store.delete(name_of(cause))
         alerts = list({alert.cause: alert for alert in hold}.values())
-        attempts = [attempt for alert in alerts if (attempt := self._begun(alert)) is not None]
-        messages = [attempt.alert.with_page(self.page) for attempt in attempts]
-        missed = self.receivers.send(messages, [attempt.before.taken for attempt in attempts]) if attempts else []
-        sent, untold = list[str](), list[str]()
+        attempts = list(filter(None, map(self._begun, alerts)))
+        missed = self._send(attempts) if attempts else []
+        sent: list[str] = []
+        untold: list[str] = []
         for attempt, names in zip(attempts, missed, strict=True):
-            taken = self.receivers.marks - {self.receivers.mark_of(name) for name in names} | attempt.before.taken
-            if taken > attempt.before.taken:
+            before = attempt.before.taken
+            missing = {self.receivers.mark_of(name) for name in names}
+            taken = (self.receivers.marks - missing) | before
+            if taken > before:
                 sent.append(attempt.alert.cause)
             elif not taken:
                 untold.append(attempt.alert.cause)
+            # A store that cannot be written silences nobody: at worst the cause is told once more.
             with suppress(ResultsError):
                 self._end(attempt, taken)
-        return Delivery(alerts, sent, untold, list(dict.fromkeys(chain.from_iterable(missed))))
+        names_missed = dict.fromkeys(chain.from_iterable(missed))
+        return Delivery(alerts, sent, untold, list(names_missed))
+
+    def _send(self, attempts: Sequence[Attempt]) -> list[list[str]]:
+        messages = [attempt.alert.with_page(self.page) for attempt in attempts]
+        told = [attempt.before.taken for attempt in attempts]
+        return self.receivers.send(messages, told)
 
     def _begun(self, alert: Alert) -> Attempt | None:
-        """Begin to tell a cause; None if everybody was told, or another process tells it now.
-
-        Each attempt is an object that is created once. It is named after what was known before, so of several processes
-        that find the cause at once, also after a week or a kill, one tells it. A store that cannot be written, which
-        may be the cause, silences nobody: then each process tells it.
-        """
+        """Begin to tell a cause; None if everybody was told, or another process tells it now."""
         now = self.clock()
         before = Memory(cause=alert.cause, at=now)
         attempt = Attempt(alert=alert, before=before)
@@ -111,18 +118,22 @@ class Notifier:
             attempt = replace(attempt, before=before)
             if self.receivers.marks <= before.taken:
                 return None
+            # An attempt is an object that is created once, named after what was known before. So of several processes
+            # that find the cause at once, also after a week or a kill, one tells it.
             claims = [_name_of_attempt(alert.cause, told)]
             while (other := read_memory(self.store, claims[-1])) is not None:
                 if timedelta() <= now - other.at < _SENDING:
                     return None
                 claims.append(_name_of_attempt(alert.cause, other))
-            self.store.create(claims[-1], Memory(cause=alert.cause, at=now).content())
+            claim = Memory(cause=alert.cause, at=now)
+            self.store.create(claims[-1], claim.content())
             if read_memory(self.store, name_of(alert.cause)) != told:  # another process has told it meanwhile
                 self.store.delete(claims[-1])
                 return None
         except NameTaken:
             return None
         except ResultsError:
+            # The store may be the cause, and silences nobody: then each process tells it.
             return attempt
         return replace(attempt, claims=claims)
 
@@ -135,20 +146,26 @@ class Notifier:
             self.store.delete(name)
 
 
+def _digest_of(text: str) -> str:
+    return sha256_hex(text.encode())[:16]
+
+
 def name_of(cause: str) -> str:
-    return f"{layout.ALERTS_FOLDER}/{sha256_hex(cause.encode())[:16]}.json"
+    return f"{layout.ALERTS_FOLDER}/{_digest_of(cause)}.json"
 
 
 def _name_of_attempt(cause: str, before: Memory | None) -> str:
     """Name the attempt that comes after a memory, or after an attempt that came to no end."""
     after = "first" if before is None else before.token
-    return f"{layout.ALERTS_FOLDER}/{sha256_hex(cause.encode())[:16]}-{sha256_hex(after.encode())[:16]}.json"
+    return f"{layout.ALERTS_FOLDER}/{_digest_of(cause)}-{_digest_of(after)}.json"
 
 
 def told_lately(store: Store, now: datetime) -> list[Memory]:
     """Return the causes that somebody was told of in the last seven days, without those that are known to be over."""
-    found = some_at_once(store.names(layout.ALERTS_FOLDER), partial(read_memory, store), REQUESTS_AT_ONCE)
-    return [memory for memory in found if memory is not None and memory.taken and now - memory.at < _TOLD_AGAIN_AFTER]
+    names = store.names(layout.ALERTS_FOLDER)
+    memories = some_at_once(names, partial(read_memory, store), REQUESTS_AT_ONCE)
+    told = [memory for memory in filter(None, memories) if memory.taken]
+    return [memory for memory in told if now - memory.at < _TOLD_AGAIN_AFTER]
 
 
 def read_memory(store: Store, name: str) -> Memory | None:
@@ -157,9 +174,10 @@ def read_memory(store: Store, name: str) -> Memory | None:
     if content is None:
         return None
     try:
-        found = json.loads(content)
-        at = datetime.fromisoformat(found["at"]).astimezone(UTC)
-        return Memory(cause=str(found["cause"]), at=at, taken=frozenset(found["taken"]), token=str(found["token"]))
+        fields = json.loads(content)
+        at = datetime.fromisoformat(fields["at"]).astimezone(UTC)
+        taken = frozenset(fields["taken"])
+        return Memory(cause=str(fields["cause"]), at=at, taken=taken, token=str(fields["token"]))
     except (ValueError, TypeError, KeyError):
         return Memory(cause="", at=datetime.min.replace(tzinfo=UTC), token=sha256_hex(content)[:16])
 
@@ -174,7 +192,11 @@ class Delivery:
     missed: Sequence[str] = ()
 
     def line_of(self, alert: Alert) -> str:
-        state = "sent" if alert.cause in self.sent else "not sent" if alert.cause in self.untold else "told before"
+        state = "told before"
+        if alert.cause in self.sent:
+            state = "sent"
+        elif alert.cause in self.untold:
+            state = "not sent"
         return f"{state:<12}{alert.subject}"
 
     @property
@@ -190,6 +212,7 @@ class Receivers:
         self._urls = urls
         self._marks: dict[str, str] = {}
         for name, url in urls.items():
+            # Two URLs that differ in a password alone have one mark: a number tells them apart.
             mark = _mark_of(url)
             alike = sum(other.startswith(mark) for other in self._marks.values())
             self._marks[name] = f"{mark}-{alike}"
@@ -198,11 +221,16 @@ class Receivers:
     def read(cls, text: str, *, where: str) -> "Receivers":
         """Read one URL a line, without `#` comments; ConfigError if none. One that apprise cannot use takes nothing."""
         _silence_libraries()
-        lines = {number: line.strip() for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1)}
-        urls = {number: SecretStr(line) for number, line in lines.items() if line and not line.startswith("#")}
+        urls: dict[str, SecretStr] = {}
+        lines = text.removeprefix("\ufeff").splitlines()
+        for number, line in enumerate(lines, start=1):
+            content = line.strip()
+            if content and not content.startswith("#"):
+                url = SecretStr(content)
+                urls[f"line {number} ({_kind_of(url)})"] = url
         if not urls:
             raise ConfigError(f"{where} holds no alert URL; see docs/alerts.md.")
-        return cls({f"line {number} ({_kind_of(url)})": url for number, url in urls.items()})
+        return cls(urls)
 
     @property
     def names(self) -> Collection[str]:
@@ -221,19 +249,26 @@ class Receivers:
 
         Those who were `told` of an alert before, by their marks, do not get it.
         """
-        known = dict(enumerate(told))
-        got = {name: {number for number, marks in known.items() if mark in marks} for name, mark in self._marks.items()}
-        threads = [
-            Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
-            for name, url in self._urls.items()
-        ]
+        taken: dict[str, set[int]] = {}  # by receiver, the numbers of the alerts that it has
+        threads: list[Thread] = []
+        for name, url in self._urls.items():
+            mark = self._marks[name]
+            taken[name] = {number for number, marks in enumerate(told) if mark in marks}
+            thread = Thread(target=_send, args=(url, alerts, taken[name]), daemon=True, name="alert")
+            threads.append(thread)
         for thread in threads:
             thread.start()
         end = monotonic() + _LONGEST_SEND_SECONDS
         for thread in threads:
-            thread.join(max(0.0, end - monotonic()))
-        in_time = {name: frozenset(its_own) for name, its_own in got.items()}
-        return [[name for name, its_own in in_time.items() if each not in its_own] for each in range(len(alerts))]
+            left = end - monotonic()
+            thread.join(max(0.0, left))
+        # Copies: the thread of a receiver that hangs may still write its own.
+        in_time = {name: frozenset(numbers) for name, numbers in taken.items()}
+        missed: list[list[str]] = []
+        for number in range(len(alerts)):
+            names = [name for name, numbers in in_time.items() if number not in numbers]
+            missed.append(names)
+        return missed
 
 
 def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
@@ -241,12 +276,11 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())
     for number, alert in enumerate(alerts):
-        if number not in taken and receiver.notify(
-            alert.body,
-            title=alert.subject,
-            notify_type=apprise.NotifyType(alert.severity),
-            body_format=apprise.NotifyFormat.TEXT,
-        ):
+        if number in taken:
+            continue
+        kind = apprise.NotifyType(alert.severity)
+        plain = apprise.NotifyFormat.TEXT
+        if receiver.notify(alert.body, title=alert.subject, notify_type=kind, body_format=plain):
             taken.add(number)
 
 
@@ -254,12 +288,15 @@ def _mark_of(url: SecretStr) -> str:
     """Return a digest of a URL without its passwords, as apprise shows it, and without its options."""
     receiver = apprise.Apprise.instantiate(url.get_secret_value())
     shown = "" if receiver is None else receiver.url(privacy=True)  # type: ignore[no-untyped-call]
-    return sha256_hex(str(shown).partition("?")[0].encode())[:8]
+    without_options = str(shown).partition("?")[0]
+    return sha256_hex(without_options.encode())[:8]
 
 
 def _kind_of(url: SecretStr) -> str:
-    is_usable = apprise.Apprise.instantiate(url.get_secret_value()) is not None
-    return url.get_secret_value().partition("://")[0].lower() if is_usable else "no URL of apprise"
+    text = url.get_secret_value()
+    if apprise.Apprise.instantiate(text) is None:
+        return "no URL of apprise"
+    return text.partition("://")[0].lower()
 
 
 def _silence_libraries() -> None:
@@ -274,10 +311,11 @@ def receivers_of(alerts: AlertsSettings, read_block: Callable[[str], str] | None
         where = shown_file(path, "alerts.urls_file")
         try:
             with path.open("rb") as file:
-                return Receivers.read(text_of_file(file.read(_MOST_URL_BYTES), "replace"), where=f"The file {where}")
+                content = file.read(_MOST_URL_BYTES)
         except OSError as error:
             unread = f"The file of alert URLs {where} cannot be read ({error.strerror})"
             raise ConfigError(f"{unread}: see alerts.urls_file.") from error
+        return Receivers.read(text_of_file(content, "replace"), where=f"The file {where}")
     if alerts.urls_block is None:
         return None
     if read_block is None:
