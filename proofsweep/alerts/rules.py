@@ -405,6 +405,7 @@ def quota_low(
     if left is None or not limit or left >= limit / 10:
         return []
     line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {reset_clause(reset, now)}."
+    # The day of the reset names the period: each period is told once, however long the quota stays low.
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
     return [made_alert(AlertKind.QUOTA_LOW, about, "the quota runs low", [line], period)]
 

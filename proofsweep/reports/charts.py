@@ -6,6 +6,7 @@ None says anything by colour alone: bars are of one series, and each line has it
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from math import ceil, floor, log10
 
 from markupsafe import Markup
@@ -18,6 +19,7 @@ _TEXT = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
 _BAR = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
 _LINE = Markup('<path class="line l{}" d="{}"/>')
 _DOT = Markup('<circle cx="{:.1f}" cy="{:.1f}" r="2.2"/>')
+_TICK = Markup('<path d="M{} {:.1f}H{}"/>')
 _SVG = Markup('<svg viewBox="0 0 {} {}" aria-hidden="true">{}</svg>')
 
 
@@ -29,15 +31,24 @@ class Chart:
 
 
 def bars(title: str, names: Sequence[str], values: Sequence[float], spoken: str) -> Chart:
-    axis, step = _Axis(0, max(values)), (_WIDTH - _LEFT - _RIGHT) / len(names)
-    places = [_LEFT + (number + 0.5) * step for number in range(len(names))]
+    axis = _Axis(0, max(values))
+    step = (_WIDTH - _LEFT - _RIGHT) / len(names)
+    centers = [_LEFT + (number + 0.5) * step for number in range(len(names))]
     shapes = list(axis.shapes())
-    for x, value in zip(places, values, strict=True):
+    bottom = axis.y(0)
+    for x, value in zip(centers, values, strict=True):
         top = axis.y(value)
-        shapes.append(_BAR.format(x - 0.35 * step, top, 0.7 * step, axis.y(0) - top))
-    every = -(-len(names) // _MOST_NAMES)
-    shapes += _names_below(list(zip(names, places, strict=True))[::-1][::every])
-    return Chart(title, spoken, _SVG.format(_WIDTH, _HEIGHT, Markup().join(shapes)))
+        shapes.append(_BAR.format(x - 0.35 * step, top, 0.7 * step, bottom - top))
+    # Names would lie over each other on a phone, so only every so many bars have one; the last bar has one always.
+    every = ceil(len(names) / _MOST_NAMES)
+    named = list(zip(names, centers, strict=True))
+    named.reverse()
+    shapes += _names_below(named[::every])
+    return Chart(title, spoken, _svg_of(shapes))
+
+
+def _svg_of(shapes: Sequence[Markup]) -> Markup:
+    return _SVG.format(_WIDTH, _HEIGHT, Markup().join(shapes))
 
 
 def lines(title: str, days: Sequence[date], series: Mapping[str, Sequence[float]], spoken: str) -> Chart:
@@ -45,19 +56,39 @@ def lines(title: str, days: Sequence[date], series: Mapping[str, Sequence[float]
 
     The name of a line, with its last value in it, stands above its end, that of a second line below.
     """
-    every = [value for values in series.values() for value in values]
-    axis, length = _Axis(min(every), max(every)), (days[-1] - days[0]).days
-    places = [_LEFT + (day - days[0]).days / length * (_WIDTH - _LEFT - _RIGHT) for day in days]
+    every = list(chain.from_iterable(series.values()))
+    axis = _Axis(min(every), max(every))
+    places = _places_of(days)
     shapes = list(axis.shapes())
     for number, (name, values) in enumerate(series.items()):
         points = list(zip(places, map(axis.y, values), strict=True))
-        steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
-        shapes.append(_LINE.format(number, f"M{points[0][0]:.1f} {points[0][1]:.1f}{steps}"))
+        shapes.append(_LINE.format(number, _path_of(points)))
         shapes += [_DOT.format(x, y) for x, y in points]
-        last = axis.y(values[-1]) + (15 if number else -7)
-        shapes.append(_TEXT.format(places[-1], last, "end", name.format(values[-1])))
-    shapes += _names_below(_with_room([(f"{day.day} {day:%b}", x) for day, x in zip(days, places, strict=True)]))
-    return Chart(title, spoken, _SVG.format(_WIDTH, _HEIGHT, Markup().join(shapes)))
+        above_or_below = 15 if number else -7
+        end_x, end_y = points[-1]
+        label = name.format(values[-1])
+        shapes.append(_TEXT.format(end_x, end_y + above_or_below, "end", label))
+    day_names = [f"{day.day} {day:%b}" for day in days]
+    named = list(zip(day_names, places, strict=True))
+    shapes += _names_below(_with_room(named))
+    return Chart(title, spoken, _svg_of(shapes))
+
+
+def _places_of(days: Sequence[date]) -> list[float]:
+    """Return the place of each day from left to right, with the days as far apart as they are."""
+    first = days[0]
+    length = (days[-1] - first).days
+    width = _WIDTH - _LEFT - _RIGHT
+    return [_LEFT + (day - first).days / length * width for day in days]
+
+
+def _path_of(points: Sequence[tuple[float, float]]) -> str:
+    # A value stays until the next night finds another one: so the line has steps, not slopes.
+    x, y = points[0]
+    path = f"M{x:.1f} {y:.1f}"
+    for x, y in points[1:]:
+        path += f"H{x:.1f}V{y:.1f}"
+    return path
 
 
 class _Axis:
@@ -66,32 +97,44 @@ class _Axis:
     def __init__(self, lowest: float, highest: float) -> None:
         least = max(highest - lowest, 1) / _TICKS
         power = 10.0 ** floor(log10(least))
-        self.step = max(1, next(each * power for each in (1, 2, 5, 10) if each * power >= least * 0.999))
-        self.first, self.last = floor(lowest / self.step + 0.001), ceil(highest / self.step - 0.001)
+        # Quotients of floats miss a whole number by a hair: without some play a value on a tick would get another one.
+        round_steps = [factor * power for factor in (1, 2, 5, 10)]
+        step = next(step for step in round_steps if step >= least * 0.999)
+        self.step = max(1, step)
+        self.first = floor(lowest / self.step + 0.001)
+        self.last = ceil(highest / self.step - 0.001)
         if self.first == self.last:  # downwards, since no share is above 100 percent; none is below 0
             self.first = max(self.first - 1, 0)
             self.last = self.first + 1
 
     def y(self, value: float) -> float:
         share = (value / self.step - self.first) / (self.last - self.first)
-        return _HEIGHT - _BOTTOM - share * (_HEIGHT - _BOTTOM - _TOP)
+        height = _HEIGHT - _BOTTOM - _TOP
+        return _HEIGHT - _BOTTOM - share * height
 
     def shapes(self) -> Iterator[Markup]:
-        for value in (number * self.step for number in range(self.first, self.last + 1)):
-            yield Markup('<path d="M{} {:.1f}H{}"/>').format(_LEFT, self.y(value), _WIDTH - _RIGHT)
-            yield _TEXT.format(_LEFT - 5, self.y(value) + 4, "end", f"{value:,.10g}")
+        for number in range(self.first, self.last + 1):
+            value = number * self.step
+            y = self.y(value)
+            yield _TICK.format(_LEFT, y, _WIDTH - _RIGHT)
+            yield _TEXT.format(_LEFT - 5, y + 4, "end", f"{value:,.10g}")
 
 
 def _with_room(named: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     """Choose the first and the last name, and from the end on those between that lie over no other."""
-    shown = [named[-1]]
+    first, last = named[0], named[-1]
+    leftmost = first[1] + _NAME_WIDTH
+    shown = [last]
     for name, place in named[-2:0:-1]:
-        if shown[-1][1] - place >= _NAME_WIDTH and place - named[0][1] >= _NAME_WIDTH:
+        has_room = shown[-1][1] - place >= _NAME_WIDTH
+        if has_room and place >= leftmost:
             shown.append((name, place))
-    return [*shown, named[0]]
+    return [*shown, first]
 
 
 def _names_below(named: Sequence[tuple[str, float]]) -> Iterator[Markup]:
     for name, place in named:
+        # A name that is centred below the last bar would stick out of the picture.
         half = 3.2 * len(name)
-        yield _TEXT.format(min(place, _WIDTH - half), _HEIGHT - 5, "middle", name)
+        middle = min(place, _WIDTH - half)
+        yield _TEXT.format(middle, _HEIGHT - 5, "middle", name)

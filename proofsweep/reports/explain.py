@@ -27,28 +27,39 @@ def lines_of(
     moved: Mapping[tuple[str, str, str], str],
 ) -> Iterator[str]:
     """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
-    yield str(verdicts[0]["audio"])
-    if (place := _place_now(verdicts[0], moved)) is not None:
-        yield f"  now {place}"
-    yield f"  item {verdicts[0]['item_id']}, in {counted(len(verdicts), 'row')}"
+    newest = verdicts[0]
+    yield str(newest["audio"])
+    location = _place_now(newest, moved)
+    if location is not None:
+        yield f"  now {location}"
+    yield f"  item {newest['item_id']}, in {counted(len(verdicts), 'row')}"
     environments = environments_of(verdicts)
     for environment in environments:
+        # How a file stands in one environment says nothing of another.
         rows = [row for row in verdicts if row["environment"] == environment]
         where = f" in {environment}" if len(environments) > 1 else ""
         yield f"  newest{where}: {_result_of(rows[0])}"
         yield from _open_since(rows)
-        yield f"  what to do{where}: {_what_to_do(rows[0], standing.get(environment))}"
+        to_do = _what_to_do(rows[0], standing.get(environment))
+        yield f"  what to do{where}: {to_do}"
     for row in verdicts:
-        line = "" if row["manifest_line"] is None else f", {row['manifest_line']}"
         yield ""
-        yield f"run {row['run_id']} ({row['environment']}){line}: {_result_of(row)}"
-        if row["detail"] is not None:
-            yield f"  {row['detail']}"
-        if row["answered_by_row"] is not None:
-            yield "  The answer is that of another row, which has the same bytes; its calls:"
-        if row["answered_by_run"] is not None:
-            yield f"  The answer is that of the run {row['answered_by_run']}: the file has the same bytes"
-        yield from [f"  {_line_of_call(call)}" for call in _calls_for(row, calls)] or ["  no call was made"]
+        yield from _lines_of_row(row, _calls_for(row, calls))
+
+
+def _lines_of_row(row: Row, calls: Sequence[Row]) -> Iterator[str]:
+    line = "" if row["manifest_line"] is None else f", {row['manifest_line']}"
+    yield f"run {row['run_id']} ({row['environment']}){line}: {_result_of(row)}"
+    if row["detail"] is not None:
+        yield f"  {row['detail']}"
+    if row["answered_by_row"] is not None:
+        yield "  The answer is that of another row, which has the same bytes; its calls:"
+    if row["answered_by_run"] is not None:
+        yield f"  The answer is that of the run {row['answered_by_run']}: the file has the same bytes"
+    if not calls:
+        yield "  no call was made"
+    for call in calls:
+        yield f"  {_line_of_call(call)}"
 
 
 def _open_since(rows: Sequence[Row]) -> Iterator[str]:
@@ -59,12 +70,20 @@ def _open_since(rows: Sequence[Row]) -> Iterator[str]:
     first = still_open[-1]["finished_at"]
     when = minute_of(first) if isinstance(first, datetime) else "its first row"
     before = "accepted before" if len(still_open) < len(rows) else "never accepted before"
-    yield f"  open since {when}, in {counted(len(still_open), 'row')}; {before}"
+    how_many = counted(len(still_open), "row")
+    yield f"  open since {when}, in {how_many}; {before}"
 
 
 def words_of_outcome(row: Row) -> str:
+    # The reason of a verdict is often the verdict's own word, which nobody wants to read twice.
     words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
-    return " · ".join(str(word) for word in words if word is not None)
+    return " · ".join(_texts(words))
+
+
+def _texts(cells: Sequence[object]) -> Iterator[str]:
+    for cell in cells:
+        if cell is not None:
+            yield str(cell)
 
 
 def json_of(
@@ -80,25 +99,32 @@ def json_of(
         environment = str(row["environment"])
         first = newest.setdefault(environment, row)
         to_do = _what_to_do(row, standing.get(environment))
+        # A file that was rejected once and is accepted now has nothing to do for its old row.
         if first is not row:
             to_do = f"nothing: the row of run {first['run_id']} counts instead of this one"
-        facts = {"what_to_do": to_do, "moved_to": _place_now(row, moved)}
-        rows.append({"verdict_row": row, **facts, "exchanges": _calls_for(row, calls)})
+        facts: dict[str, object] = {"verdict_row": row, "what_to_do": to_do}
+        facts |= {"moved_to": _place_now(row, moved), "exchanges": _calls_for(row, calls)}
+        rows.append(facts)
     return {"item_id": verdicts[0]["item_id"], "runs": rows}
 
 
 def _place_now(row: Row, moved: Mapping[tuple[str, str, str], str]) -> str | None:
-    return moved.get((str(row["environment"]), str(row["item_id"]), str(row["audio"])))
+    environment, item_id = str(row["environment"]), str(row["item_id"])
+    return moved.get((environment, item_id, str(row["audio"])))
 
 
 def _calls_for(row: Row, calls: Sequence[Row]) -> list[Row]:
     own = calling_rows(row)
-    return [call for call in calls if call["run_id"] == row["run_id"] and call["manifest_row"] in own]
+    of_run = [call for call in calls if call["run_id"] == row["run_id"]]
+    return [call for call in of_run if call["manifest_row"] in own]
 
 
 def _result_of(row: Row) -> str:
+    words = words_of_outcome(row)
     finished = row["finished_at"]
-    return words_of_outcome(row) + (f", {minute_of(finished)}" if isinstance(finished, datetime) else "")
+    if isinstance(finished, datetime):
+        words += f", {minute_of(finished)}"
+    return words
 
 
 def _what_to_do(newest: Row, standing: Standing | None) -> str:
@@ -117,9 +143,10 @@ def _advice_for(row: Row) -> str:
 
 
 def _line_of_call(call: Row) -> str:
-    when, elapsed = f"{call['started_at']:%Y-%m-%d %H:%M:%S}", float(str(call["elapsed_ms"]))
+    when = f"{call['started_at']:%Y-%m-%d %H:%M:%S}"
+    elapsed_ms = float(str(call["elapsed_ms"]))
     request_id = call["request_id"] or "no request ID"
-    return f"{when}  {call['call']!s:<8} {_answer_of(call)}  {elapsed:,.0f} ms  {request_id}"
+    return f"{when}  {call['call']!s:<8} {_answer_of(call)}  {elapsed_ms:,.0f} ms  {request_id}"
 
 
 def packet_of(kinds: Sequence[Row]) -> str:
@@ -155,23 +182,33 @@ def words_on_calls(run_id: str, known: CallsKnown, *, has_failed: bool) -> str:
 
 
 def _answer_of(exchange: Row) -> str:
-    words = [exchange["status"], exchange["error_code"], _FAILURES.get(str(exchange["failure"]))]
-    return printable(" ".join(str(word) for word in words if word is not None)) or "no answer"
+    failure = _FAILURES.get(str(exchange["failure"]))
+    words = _texts([exchange["status"], exchange["error_code"], failure])
+    return printable(" ".join(words)) or "no answer"
 
 
 def _lines_of_kind(kind: Row) -> Iterator[str]:
-    first, last, calls, named = kind["first"], kind["last"], int(str(kind["calls"])), kind["named"]
-    window = f"{first:%Y-%m-%d %H:%M:%S}" + (f" to {last:%H:%M:%S}" if last != first else "")
+    first, last = kind["first"], kind["last"]
+    calls = int(str(kind["calls"]))
+    window = f"{first:%Y-%m-%d %H:%M:%S}"
+    if last != first:
+        window += f" to {last:%H:%M:%S}"
     endpoint = Call(str(kind["call"])).endpoint
-    yield f"{endpoint}: {_answer_of(kind)}. {counted(calls, 'call')}, {window}; {printable(str(kind['environment']))}"
+    environment = printable(str(kind["environment"]))
+    yield f"{endpoint}: {_answer_of(kind)}. {counted(calls, 'call')}, {window}; {environment}"
+    named = kind["named"]
     shown = named if isinstance(named, list) else []
     for call in shown:
-        request_id = None if call["request_id"] is None else printable(call["request_id"])
-        yield f"  {call['started_at'].astimezone(UTC):%H:%M:%S}  {request_id or f'no request ID; {_sent(call)}'}"
+        started_at = call["started_at"].astimezone(UTC)
+        # Without a request ID, support can look a call up by its time and size alone.
+        request_id = printable(call["request_id"] or "") or f"no request ID; {_sent(call)}"
+        yield f"  {started_at:%H:%M:%S}  {request_id}"
     if calls > len(shown):
         yield f"  and {calls - len(shown):,} more"
 
 
 def _sent(call: Row) -> str:
-    sent, seconds = call["bytes_sent"], f"after {float(str(call['elapsed_ms'] or 0)) / 1000:.1f} s"
-    return f"nothing was sent, {seconds}" if sent is None else f"{sent:,} bytes sent, {seconds}"
+    sent = call["bytes_sent"]
+    seconds = float(str(call["elapsed_ms"] or 0)) / 1000
+    what = "nothing was sent" if sent is None else f"{sent:,} bytes sent"
+    return f"{what}, after {seconds:.1f} s"

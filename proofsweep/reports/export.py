@@ -120,7 +120,10 @@ def export(
     with selected.opened(having(outcomes, is_told=is_letter)) as files, ExitStack() as undo:
         tag, value = _put_apart(files, selected, by)
         counts = files.counts_by(value)
-        paths = [target.path if tag is None else target.of_value(key, tag) for key, _, _ in counts]
+        paths = [target.path for _ in counts]
+        if tag is not None:
+            paths = [target.of_value(key, tag) for key, _, _ in counts]
+        # All files are looked for before the first is written: a refusal leaves nothing behind.
         _refuse_existing(paths)
         if target.is_in_folder and counts:
             _make_folder(target.path.parent)
@@ -129,8 +132,9 @@ def export(
         # One scan for all files: a query for each of thousands of suppliers would read all rows each time.
         groups = groupby(files.rows_by(_COLUMNS, value), key=lambda keyed: keyed[0])
         for counted_value, path, (_, keyed) in zip(counts, paths, groups, strict=True):
+            rows_of_file = (row for _, row in keyed)
             with new_file(path) as file:
-                writer.write(file, counted_value, (row for _, row in keyed))
+                writer.write(file, counted_value, rows_of_file)
             # What was written before an error would stand in the way of the next try.
             undo.callback(path.unlink, missing_ok=True)
             _, spelling, rows = counted_value
@@ -144,7 +148,8 @@ def _put_apart(files: ChosenFiles, selected: SelectedRows, by: str | None) -> tu
     if by is None:
         return None, _NO_VALUE
     tag, sign, wanted = by.partition("=")
-    if tag_named(by, [names[0] for names in files.spellings().values()]):  # a tag's own name may hold the sign
+    names = [spellings[0] for spellings in files.spellings().values()]
+    if tag_named(by, names):  # a tag's own name may hold the sign
         tag, sign = by, ""
     value = _value_of(files, tag)
     if sign:
@@ -155,8 +160,8 @@ def _put_apart(files: ChosenFiles, selected: SelectedRows, by: str | None) -> tu
 
 
 def _value_of(files: ChosenFiles, tag: str) -> str:
-    [value] = list(files.tag_values([tag]).values()) or [_NO_VALUE]
-    return value
+    values = files.tag_values([tag]).values()
+    return next(iter(values), _NO_VALUE)
 
 
 def _refuse_unknown(selected: SelectedRows, tag: str, wanted: str) -> None:
@@ -191,8 +196,11 @@ class _Writer:
         cls, files: ChosenFiles, form: ExportFormat, tag: str | None, languages: Languages | None, today: date
     ) -> "_Writer":
         spellings = {key: names[0] for key, names in files.spellings().items()}
+        if languages is None:
+            return cls(form, spellings, list(spellings.values()), None, today)
         by = "" if tag is None else key_of_tag(tag)
-        tags = [name for key, name in spellings.items() if languages is None or key == by or is_known_to_supplier(key)]
+        told = [key for key in spellings if key == by or is_known_to_supplier(key)]
+        tags = [spellings[key] for key in told]
         return cls(form, spellings, tags, languages, today)
 
     def write(self, file: IO[bytes], counted_value: tuple[str, str, int], rows: Iterable[Row]) -> None:
@@ -208,31 +216,32 @@ class _Writer:
             columns = _for_supplier(language, self.form)
         lines = (self._line(columns.cells_of(row), tags) for row, tags in tagged)
         title = f"{spelling} {self.today}".lstrip()
-        _WRITERS[self.form](
-            file,
-            CompletionReport(self.tags, columns.header, lines, count, columns.for_people, columns.sheet, title),
-        )
+        report = CompletionReport(self.tags, columns.header, lines, count, columns.for_people, columns.sheet, title)
+        write = _WRITERS[self.form]
+        write(file, report)
 
     def _tags_of(self, row: Row) -> dict[str, str]:
         """Return the tags of a row, each in the one spelling of its column."""
-        tags = tags_of(str(row["tags"] or ""))
-        return {self.spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
+        tags: dict[str, str] = {}
+        for name, value in tags_of(str(row["tags"] or "")).items():
+            spelling = self.spellings[key_of_tag(name)]
+            tags[spelling] = str(value)
+        return tags
 
     def _line(self, cells: Sequence[object], tags: Mapping[str, str]) -> list[object]:
         first, *others = cells
-        return [first, *(tags.get(name) for name in self.tags), *others]
+        return [first, *map(tags.get, self.tags), *others]
 
 
 def _our_cells(row: Row) -> list[object]:
     reason = str(row["reason"] or "")
     entry = about(reason, str(row["outcome"]))
-    known = row | {
-        "in_words": entry.plain,
-        "what_to_do": entry.remedy,
-        "for_supplier": language_named(ENGLISH).problem(reason).sentences if row["is_told"] else None,
-        "id": row["item_id"],
-    }
-    return [known[name] for name in OWN_HEADER]
+    for_supplier = None
+    if row["is_told"]:
+        for_supplier = language_named(ENGLISH).problem(reason).sentences
+    made = {"in_words": entry.plain, "what_to_do": entry.remedy, "for_supplier": for_supplier, "id": row["item_id"]}
+    cells = row | made
+    return [cells[name] for name in OWN_HEADER]
 
 
 _OURS = _Columns(OWN_HEADER, _our_cells, _FOR_PEOPLE)
@@ -240,43 +249,54 @@ _OURS = _Columns(OWN_HEADER, _our_cells, _FOR_PEOPLE)
 
 def _for_supplier(language: Language, form: ExportFormat) -> _Columns:
     """Return the columns of a supplier's list; programs find the same names and outcomes in every language."""
-    is_for_programs = form in _FOR_PROGRAMS
-    header = SUPPLIER_HEADER if is_for_programs else tuple(language.headings.model_dump().values())
-    outcomes: Mapping[str, str] = {} if is_for_programs else language.outcomes.model_dump()
+    header: tuple[str, ...] = SUPPLIER_HEADER
+    outcomes: Mapping[str, str] = {}
+    if form not in _FOR_PROGRAMS:
+        header = tuple(language.headings.model_dump().values())
+        outcomes = language.outcomes.model_dump()
 
     def cells_of(row: Row) -> list[object]:
         outcome, problem = problem_of(row, language)
-        words = [None, None] if problem is None else [problem.in_words, problem.request]
-        return [name_for_supplier(row), outcomes.get(outcome, outcome), *words]
+        in_words = what_to_do = None
+        if problem is not None:
+            in_words, what_to_do = problem.in_words, problem.request
+        return [name_for_supplier(row), outcomes.get(outcome, outcome), in_words, what_to_do]
 
     return _Columns(header, cells_of, len(header), language.files)
 
 
 def file_name_of(key: str, taken: str = "") -> str:
     """Name a file after the key of a value, in letters of every script; a digest tells apart what would be the same."""
-    letters = [letter if letter in "._-" or category(letter)[0] in "LMN" else "_" for letter in key]
-    kept = "".join(letters).lstrip(".")
+    kept = "".join(map(_letter_of_name, key)).lstrip(".")
+    # A cut in the middle of a letter of several bytes leaves that letter out.
     plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
     if plain == key and plain != taken:
         return plain
-    return f"{plain or 'supplier'}-{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+    return f"{plain or 'supplier'}-{digest[:8]}"
+
+
+def _letter_of_name(letter: str) -> str:
+    is_plain = letter in "._-" or category(letter)[0] in "LMN"
+    return letter if is_plain else "_"
 
 
 def _format_named(given: str) -> ExportFormat:
     word = given.strip().lower()
-    if word not in list(ExportFormat):
-        meant = did_you_mean(word, list(ExportFormat))
-        raise UsageError(f"A report cannot be written as {printable(given)!r}{meant}; take {', '.join(ExportFormat)}.")
-    return ExportFormat(word)
+    formats = list(ExportFormat)
+    if word in formats:
+        return ExportFormat(word)
+    meant = did_you_mean(word, formats)
+    raise UsageError(f"A report cannot be written as {printable(given)!r}{meant}; take {', '.join(formats)}.")
 
 
 def _format_of_ending(path: Path) -> ExportFormat:
     for form in ExportFormat:
         if path.suffix.lower() == form.ending:
             return form
-    endings = ", ".join(form.ending for form in ExportFormat if form is not ExportFormat.LETTER)
+    *tables, letter = [form.ending for form in ExportFormat]
     what = f"The ending of --file {printable(str(path))} says no format"
-    raise UsageError(f"{what}: end it in {endings} or .txt (a letter); a folder ends in a slash.")
+    raise UsageError(f"{what}: end it in {', '.join(tables)} or {letter} (a letter); a folder ends in a slash.")
 
 
 def _is_folder(file: str) -> bool:
@@ -287,10 +307,11 @@ def _is_folder(file: str) -> bool:
 
 
 def _refuse_existing(paths: Sequence[Path]) -> None:
-    there = [path for path in paths if _is_there(path)]
-    if not there:
+    existing = [path for path in paths if _is_there(path)]
+    if not existing:
         return
-    first, others = printable(str(there[0])), len(there) - 1
+    first = printable(str(existing[0]))
+    others = len(existing) - 1
     if others:
         what = f"{first} and {counted(others, 'other file')} exist already; none is overwritten."
     else:

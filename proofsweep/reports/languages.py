@@ -77,7 +77,8 @@ class Language(Section):
     @field_validator("files")
     @classmethod
     def _can_name_a_sheet(cls, files: str) -> str:
-        if len(files) > _MOST_LETTERS_OF_SHEET or {*files} & {*_NOT_OF_SHEET}:
+        has_sign = not set(files).isdisjoint(_NOT_OF_SHEET)
+        if has_sign or len(files) > _MOST_LETTERS_OF_SHEET:
             raise ValueError(f"must have at most {_MOST_LETTERS_OF_SHEET} letters, and none of {_NOT_OF_SHEET}")
         return files
 
@@ -106,19 +107,21 @@ def language_named(name: str) -> Language:
 
     UsageError if there is none, or if words are missing in the file or not known.
     """
-    known = sorted(path.stem for path in _FOLDER.glob("*.toml"))
-    if name.lower() in known:
-        return _read(_FOLDER / f"{name.lower()}.toml")
+    codes = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    code = name.lower()
+    if code in codes:
+        return _read(_FOLDER / f"{code}.toml")
     if name.endswith(".toml"):
         return _read(Path(name))
-    there_are = f"{', '.join(known)}, or a file of your own that ends in .toml"
+    there_are = f"{', '.join(codes)}, or a file of your own that ends in .toml"
     raise UsageError(f"There is no language {printable(name)!r}: --language and export.languages take {there_are}.")
 
 
 def _read(path: Path) -> Language:
     shown = f"The language {printable(str(path))}"
     try:
-        return Language.model_validate(tomllib.loads(text_of_file(path.read_bytes())))
+        text = text_of_file(path.read_bytes())
+        return Language.model_validate(tomllib.loads(text))
     except OSError as error:
         raise UsageError(f"{shown} cannot be read ({error.strerror}).") from error
     except ValidationError as error:
@@ -129,13 +132,17 @@ def _read(path: Path) -> Language:
 
 def _mistakes_in(error: ValidationError) -> str:
     texts = {"missing": " is missing", "extra_forbidden": " is not known"}
-    mistakes = []
+    mistakes: list[str] = []
     for mistake in error.errors(include_input=False, include_url=False):
         where = printable(".".join(map(str, mistake["loc"])))
-        said = texts.get(mistake["type"]) or f": {mistake['msg'].removeprefix('Value error, ')}"
-        mistakes.append(f"{where}{said}")
+        message = mistake["msg"].removeprefix("Value error, ")
+        words = texts.get(mistake["type"], f": {message}")
+        mistakes.append(f"{where}{words}")
+    said = mistakes[:_MOST_MISTAKES]
     more = len(mistakes) - _MOST_MISTAKES
-    return "; ".join(mistakes[:_MOST_MISTAKES]) + (f"; and {counted(more, 'mistake')} more" if more > 0 else "")
+    if more > 0:
+        said.append(f"and {counted(more, 'mistake')} more")
+    return "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +158,10 @@ class Languages:
         if given is not None:
             return cls(language_named(given), {})
         usual = configured.get(ANY_SUPPLIER, ENGLISH)
-        own = {key_of_value(name): language_named(code) for name, code in configured.items() if name != ANY_SUPPLIER}
+        own: dict[str, Language] = {}
+        for name, code in configured.items():
+            if name != ANY_SUPPLIER:
+                own[key_of_value(name)] = language_named(code)
         return cls(language_named(usual), own)
 
     def of_supplier(self, key: str) -> Language:

@@ -43,16 +43,20 @@ def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]], lang
     """Write the letter about some files, each a row and its tags, by what is wrong with them."""
     by_reason: dict[str, list[str]] = {}
     for row, tags in rows:
-        by_reason.setdefault(str(row["reason"]), []).append(_line(row, tags, language))
-    problems = sorted(by_reason.items(), key=lambda problem: (-len(problem[1]), problem[0]))
-    parts = []
-    for number, (reason, lines) in enumerate(problems, 1):
-        parts.append(_part(number, language.problem(reason), sorted(lines), language))
+        lines = by_reason.setdefault(str(row["reason"]), [])
+        lines.append(_line(row, tags, language))
+    # What most files have comes first.
+    reasons = sorted(by_reason, key=lambda reason: (-len(by_reason[reason]), reason))
+    parts: list[str] = []
+    for number, reason in enumerate(reasons, 1):
+        lines = sorted(by_reason[reason])
+        parts.append(_part(number, language.problem(reason), lines, language))
     body = "\n\n".join(parts)
     title = language.title_for(supplier)
-    files = sum(len(lines) for _, lines in problems)
+    files = sum(map(len, by_reason.values()))
     facts = _facts(f"{title}\n{body}", files, language, today)
-    return "\n\n".join([title, facts, _filled(language.opening), body]) + "\n"
+    opening = _filled(language.opening)
+    return f"{title}\n\n{facts}\n\n{opening}\n\n{body}\n"
 
 
 def name_for_supplier(row: Row) -> str:
@@ -62,7 +66,9 @@ def name_for_supplier(row: Row) -> str:
         return ""
     if is_windows(relative):  # a path of another machine, which leads nowhere here
         return relative.replace("\\", "/").rpartition("/")[2]
-    leads_out = relative.startswith("/") or "://" in relative or ".." in relative.split("/")
+    # A path that leaves the catalog's root would tell a supplier the names of our folders.
+    is_absolute = relative.startswith("/") or "://" in relative
+    leads_out = is_absolute or ".." in relative.split("/")
     is_whole_path = audio == f"/{relative}"  # seen from the root of our disk, with all our folders
     if relative and not leads_out and not is_whole_path:
         return relative
@@ -85,25 +91,33 @@ def _facts(text: str, files: int, language: Language, today: date) -> str:
     # By its reference an answer finds its letter: two have one only if they say the same on the same day.
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     reference = f"{today:%Y%m%d}-{digest[:_REFERENCE_LETTERS]}"
-    return "\n".join([f"{language.date}: {today}", f"{language.reference}: {reference}", f"{language.files}: {files}"])
+    lines = [f"{language.date}: {today}", f"{language.reference}: {reference}", f"{language.files}: {files}"]
+    return "\n".join(lines)
 
 
 def _part(number: int, problem: Problem, lines: Sequence[str], language: Language) -> str:
     request = _filled(problem.request, f"{number}. ")
     because = _filled(problem.in_words, "   ")
-    listed = "\n".join(f"   - {line}" for line in lines)
-    return f"{request}\n\n{because}\n\n   {language.files}: {len(lines)}\n{listed}"
+    count = f"   {language.files}: {len(lines)}"
+    listed = [f"   - {line}" for line in lines]
+    return "\n".join([request, "", because, "", count, *listed])
 
 
 def _line(row: Row, tags: Mapping[str, str], language: Language) -> str:
-    isrc, titles = tag_of(tags, "isrc"), {_letters_of(name): value for name, value in tags.items() if value}
-    title = next((titles[name] for name in _TITLES if name in titles), None)
     facts = [printable(name_for_supplier(row)) or language.no_name]
+    isrc = tag_of(tags, "isrc")
     if isrc:
         facts.append(f"ISRC {printable(isrc)}")
+    title = _title_of(tags)
     if title:
         facts.append(f'"{printable(title)}"')
     return ", ".join(facts)
+
+
+def _title_of(tags: Mapping[str, str]) -> str | None:
+    values = {_letters_of(name): value for name, value in tags.items() if value}
+    titles = filter(None, map(values.get, _TITLES))
+    return next(titles, None)
 
 
 def _filled(text: str, first: str = "") -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from proofsweep.queries.page_facts import CatalogFiles, FileCounts, Night, PageF
 from proofsweep.queries.selected_rows import AttentionGroup, ShownFile
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.charts import Chart, bars, lines
-from proofsweep.reports.run import calls_of, ending_of, notes_of
+from proofsweep.reports.run import attention_words, calls_of, ending_of, notes_of
 from proofsweep.store.objects import open_place
 
 _FOLDER = Path(__file__).parent
@@ -57,8 +57,10 @@ class Kind:
     @property
     def shown(self) -> list[tuple[ShownFile, str]]:
         """The first files, each with why, by their names."""
-        named = [(each, group.in_words) for group in self.groups for each in group.files]
-        return sorted(named, key=lambda each: each[0].file)
+        named: list[tuple[ShownFile, str]] = []
+        for group in self.groups:
+            named += [(file, group.in_words) for file in group.files]
+        return sorted(named, key=lambda pair: pair[0].file)
 
 
 def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: datetime) -> str:
@@ -77,7 +79,8 @@ def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: dateti
 
 
 def catalog_page(facts: PageFacts, results_url: str, made_at: datetime) -> str:
-    old = [each for each in facts.catalogs if (made_at.date() - each.last).days > _OLD_DAYS]
+    recent = made_at.date() - timedelta(days=_OLD_DAYS)
+    old = [catalog for catalog in facts.catalogs if catalog.last < recent]
     return _page(
         "catalog.html.jinja",
         facts,
@@ -93,7 +96,9 @@ def catalog_page(facts: PageFacts, results_url: str, made_at: datetime) -> str:
 
 
 def _page(template: str, facts: PageFacts, **shown: object) -> str:
-    return jinja_environment().get_template(template).render(facts=facts, kinds=_kinds_of(facts.groups), **shown)
+    kinds = _kinds_of(facts.groups)
+    page = jinja_environment().get_template(template)
+    return page.render(facts=facts, kinds=kinds, **shown)
 
 
 def write_page(place: str, page: str) -> int:
@@ -106,39 +111,49 @@ def write_page(place: str, page: str) -> int:
     if not name or folder.endswith(("/", ":")):
         raise UsageError(f"{printable(place)} names no page: give a bucket, a slash and a name such as catalog.html.")
     store = open_place(folder, "place of the report")
-    if not (store.read(name) or _BEGINNING).startswith(_BEGINNING):
+    # A mistyped name must not cost somebody another file: only a page replaces a page.
+    before = store.read(name) or _BEGINNING
+    if not before.startswith(_BEGINNING):
         raise UsageError(f"{printable(place)} is no page and is not replaced. Name another with --file.")
     store.replace(name, content)
     return len(content)
 
 
 def _kinds_of(groups: Sequence[AttentionGroup]) -> list[Kind]:
-    kinds: dict[str, list[AttentionGroup]] = {}
+    groups_by_advice: dict[str, list[AttentionGroup]] = {}
     for group in groups:
-        kinds.setdefault(group.what_to_do, []).append(group)
-    return sorted((Kind(what, of_kind) for what, of_kind in kinds.items()), key=lambda kind: -kind.files)
+        groups_by_advice.setdefault(group.what_to_do, []).append(group)
+    kinds = [Kind(what_to_do, same) for what_to_do, same in groups_by_advice.items()]
+    return sorted(kinds, key=lambda kind: -kind.files)
 
 
 def _sentence_of_run(run: RunStatus) -> str:
-    rows = "file was" if run.plan.items == 1 else "files were"
-    accepted = f"{run.rows('accepted'):,} accepted ({percent_of(run.rows('accepted'), run.finished)} %)"
-    parts = [f"{run.finished:,} of {run.plan.items:,} {rows} checked in this run: {accepted}"]
-    if attention := sum(map(run.attention, NEED_ATTENTION)):
-        outcomes = filter(run.attention, NEED_ATTENTION)
-        found = ", ".join(f"{run.attention(outcome):,} {outcome}" for outcome in outcomes)
-        parts.append(f"{attention:,} {'needs' if attention == 1 else 'need'} attention ({found})")
-    parts += [f"{run.remaining:,} {'remains' if run.remaining == 1 else 'remain'}"] if run.remaining else []
+    items, accepted, remaining = run.plan.items, run.rows("accepted"), run.remaining
+    files = _by_number(items, "file was", "files were")
+    share = percent_of(accepted, run.finished)
+    parts = [f"{run.finished:,} of {items:,} {files} checked in this run: {accepted:,} accepted ({share} %)"]
+    attention = sum(map(run.attention, NEED_ATTENTION))
+    if attention:
+        need = _by_number(attention, "needs", "need")
+        parts.append(f"{attention:,} {need} attention ({attention_words(run)})")
+    if remaining:
+        remain = _by_number(remaining, "remains", "remain")
+        parts.append(f"{remaining:,} {remain}")
     return "; ".join(parts) + "."
+
+
+def _by_number(number: int, one: str, several: str) -> str:
+    return one if number == 1 else several
 
 
 def sentence_of(counts: FileCounts) -> str:
     accepted = f"{counts.accepted:,} of {counted(counts.files, 'file')}"
     share = percent_of(counts.accepted, counts.files)
-    parts = [
-        f"{accepted} ({share} %) {'is' if counts.accepted == 1 else 'are'} accepted",
-        f"{counts.need_attention:,} {'needs' if counts.need_attention == 1 else 'need'} attention",
-    ]
-    parts += [f"{counts.not_sent:,} not sent yet"] if counts.not_sent else []
+    are = _by_number(counts.accepted, "is", "are")
+    need = _by_number(counts.need_attention, "needs", "need")
+    parts = [f"{accepted} ({share} %) {are} accepted", f"{counts.need_attention:,} {need} attention"]
+    if counts.not_sent:
+        parts.append(f"{counts.not_sent:,} not sent yet")
     return "; ".join(parts) + "."
 
 
@@ -146,37 +161,46 @@ def _before(nights: Sequence[Night]) -> str:
     """Say how the files stood before the newest night; empty if that is not known."""
     if len(nights) < 2 or nights[-2].standing is None:  # noqa: PLR2004 - there is one before
         return ""
+    day = _day_of(nights[-2].day)
     files, accepted = nights[-2].standing
     share = percent_of(accepted, files)
-    return f"After the night before, of {_day_of(nights[-2].day)}: {accepted:,} of {files:,} ({share} %) accepted."
+    return f"After the night before, of {day}: {accepted:,} of {files:,} ({share} %) accepted."
 
 
 def _open_since(facts: PageFacts) -> str:
     """Say how long the files are open that need attention."""
-    found = facts.open_since
-    if found.oldest is None:
+    open_since = facts.open_since
+    if open_since.oldest is None:
         return ""
-    newly, older = found.newly, found.known - found.newly
-    new = f"{newly:,} {'is' if newly == 1 else 'are'} open since the newest night, {older:,} for longer"
-    oldest = _since(found.oldest, facts.nights[0].day)
-    return new + (f": the oldest {oldest if oldest.startswith('before') else f'since {oldest}'}." if older else ".")
+    newly = open_since.newly
+    older = open_since.known - newly
+    are = _by_number(newly, "is", "are")
+    words = f"{newly:,} {are} open since the newest night, {older:,} for longer"
+    if not older:
+        return f"{words}."
+    oldest = _since(open_since.oldest, facts.nights[0].day)
+    if open_since.oldest != BEFORE_ALL:
+        oldest = f"since {oldest}"
+    return f"{words}: the oldest {oldest}."
 
 
 def _since(day: date | None, first: date) -> str:
     """Write since when a file is open; before the first night that is looked at, the day is not known."""
     if day is None:
         return "\N{EN DASH}"
-    return f"before {_day_of(first)}" if day == BEFORE_ALL else _day_of(day)
+    if day == BEFORE_ALL:
+        return f"before {_day_of(first)}"
+    return _day_of(day)
 
 
 def _short_names(catalogs: Sequence[CatalogFiles]) -> dict[str, str]:
     """Name each catalog by the end of its location, or by all of it if another one has this end."""
-    ends = Counter(each.location.rstrip("/").rpartition("/")[2] for each in catalogs)
-    named = {}
-    for each in catalogs:
-        end = each.location.rstrip("/").rpartition("/")[2]
-        named[each.identity] = end if ends[end] == 1 else each.location
-    return named
+    ends = [catalog.location.rstrip("/").rpartition("/")[2] for catalog in catalogs]
+    times = Counter(ends)
+    names: dict[str, str] = {}
+    for catalog, end in zip(catalogs, ends, strict=True):
+        names[catalog.identity] = end if times[end] == 1 else catalog.location
+    return names
 
 
 def _trend_of(nights: Sequence[Night]) -> list[Chart]:
@@ -185,31 +209,33 @@ def _trend_of(nights: Sequence[Night]) -> list[Chart]:
     if len(known) < 2:  # noqa: PLR2004 - of a single night there is no trend
         return []
     days, files, accepted = zip(*known, strict=True)
-    shares = [float(percent_of(some, of)) for of, some in zip(files, accepted, strict=True)]
+    shares = list(map(float, map(percent_of, accepted, files)))
     when = f"after each of {len(days)} nights from {_day_of(days[0])} to {_day_of(days[-1])}"
-    share = f"Accepted share {when}: first {shares[0]:g} %, last {shares[-1]:g} %."
-    counts = (
-        f"Files {when}: first {files[0]:,}, {accepted[0]:,} accepted; last {files[-1]:,}, {accepted[-1]:,} accepted."
-    )
-    return [
-        lines("Accepted, in percent of the files", days, {"{:g} %": shares}, share),
-        lines("Files, and the accepted ones", days, {"{:,} files": files, "{:,} accepted": accepted}, counts),
-    ]
+    spoken = f"Accepted share {when}: first {shares[0]:g} %, last {shares[-1]:g} %."
+    share_chart = lines("Accepted, in percent of the files", days, {"{:g} %": shares}, spoken)
+    first = f"{files[0]:,}, {accepted[0]:,} accepted"
+    last = f"{files[-1]:,}, {accepted[-1]:,} accepted"
+    counts = {"{:,} files": files, "{:,} accepted": accepted}
+    count_chart = lines("Files, and the accepted ones", days, counts, f"Files {when}: first {first}; last {last}.")
+    return [share_chart, count_chart]
 
 
 def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
     """Draw how many files have which value of a grade, all on one axis."""
     places = [place for _, _, place, _ in found]
-    charts = []
-    for grade, step in dict.fromkeys((grade, step) for grade, step, _, _ in found):
-        axis = range(min(0, *places), max(9 if step == 0.1 else 0, *places) + 1)  # noqa: PLR2004 - tenths
-        files = {place: files for of, _, place, files in found if of == grade}
-        names = [f"{place * step:.10g}" for place in axis]
-        spoken = ", ".join(
-            f"{files[place]:,} from {name}" for place, name in zip(axis, names, strict=True) if place in files
-        )
-        counts = [files.get(place, 0) for place in axis]
-        charts.append(bars(f"Grade {grade}, from", names, counts, f"Grade {grade}, files: {spoken}."))
+    files_of: dict[tuple[str, float], dict[int, int]] = {}  # by grade and step, the files at each place of the axis
+    for grade, step, place, files in found:
+        files_of.setdefault((grade, step), {})[place] = files
+    charts: list[Chart] = []
+    for (grade, step), at_places in files_of.items():
+        # A share is between 0 and 1: its axis has all ten tenths, also where no file is.
+        last = 9 if step == 0.1 else 0  # noqa: PLR2004 - tenths
+        axis = range(min(0, *places), max(last, *places) + 1)
+        names = {place: f"{place * step:.10g}" for place in axis}
+        counts = [at_places.get(place, 0) for place in axis]
+        spoken = [f"{files:,} from {names[place]}" for place, files in sorted(at_places.items())]
+        words = f"Grade {grade}, files: {', '.join(spoken)}."
+        charts.append(bars(f"Grade {grade}, from", list(names.values()), counts, words))
     return charts
 
 
@@ -217,23 +243,40 @@ def shown_name(of: ShownFile) -> tuple[str, str]:
     """Return a file's folder and name on one line; of a very long one the end. A proof ID is not for a page."""
     is_file = of.audio is None or proof_id_of(of.audio) is None
     line = printable(of.file if is_file and of.file else of.item_id)
-    short = line if len(line) <= _LONGEST_NAME else "…" + line[-_LONGEST_NAME:]
-    folder, slash, name = short.rstrip("/").rpartition("/")
+    if len(line) > _LONGEST_NAME:
+        line = f"…{line[-_LONGEST_NAME:]}"
+    folder, slash, name = line.rstrip("/").rpartition("/")
     return folder + slash, name
 
 
 def _name_now(of: ShownFile) -> str:
     """Return the name that a moved file has now, as that of any other file."""
-    return "".join(shown_name(replace(of, file=of.moved_to or "", audio=of.moved_to)))
+    return _name_at(of, of.moved_to)
 
 
 def _name_before(of: ShownFile) -> str:
-    return "".join(shown_name(replace(of, file=of.was or "", audio=of.was)))
+    return _name_at(of, of.was)
+
+
+def _name_at(of: ShownFile, location: str | None) -> str:
+    there = replace(of, file=location or "", audio=location)
+    return "".join(shown_name(there))
 
 
 def _short(value: str | None) -> str:
     line = printable(value or "\N{EN DASH}")
-    return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
+    if len(line) > _LONGEST_VALUE:
+        line = f"{line[: _LONGEST_VALUE - 1]}…"
+    return line
+
+
+def _has_short_words(value: str | None) -> bool:
+    words = (value or "").split()
+    return all(len(word) <= _LONGEST_WORD for word in words)
+
+
+def _why(outcome: str, reason: str) -> str:
+    return about(reason, outcome).plain
 
 
 @cache
@@ -247,8 +290,9 @@ def jinja_environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_on_one_line,
     )
+    style = (_FOLDER / "style.css").read_text(encoding="utf-8")
     made.globals |= {
-        "style": Markup((_FOLDER / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "style": Markup(style),  # noqa: S704 - our own file
         "meaning": MEANING_OF_VALID,
         "most_values": _MOST_VALUES,
         "most_catalogs": _MOST_CATALOGS,
@@ -269,8 +313,8 @@ def jinja_environment() -> jinja2.Environment:
         "name_now": _name_now,
         "name_before": _name_before,
         "short": _short,
-        "has_short_words": lambda value: all(len(word) <= _LONGEST_WORD for word in (value or "").split()),
-        "why": lambda outcome, reason: about(reason, outcome).plain,
+        "has_short_words": _has_short_words,
+        "why": _why,
         "cause": words_of_cause,
     }
     return made
@@ -278,7 +322,9 @@ def jinja_environment() -> jinja2.Environment:
 
 def _on_one_line(value: object) -> object:
     """Write what others wrote without characters that are not seen; our own HTML has its lines."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return printable(value)
 
 
 def _day_of(day: date) -> str:

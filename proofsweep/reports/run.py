@@ -19,23 +19,38 @@ def ending_of(run: RunStatus) -> str:
         return ending.meaning
     why = ending.meaning
     if run.ended_by == EndedBy.WINDOW and run.why:
-        why = f"{run.why[0].lower()}{run.why[1:].removesuffix('.')}"
+        clause = run.why.removesuffix(".")
+        why = clause[0].lower() + clause[1:]
     when = "after its reset " if run.ended_by == EndedBy.QUOTA else ""
     return f"stopped: {why}; resume {when}for the rest"
 
 
 def line_of(run: RunStatus) -> str:
-    counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
-    counts += [remaining_words(run.remaining, run.plan.items)] if run.remaining else []
-    why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
-    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why])
+    counts: list[str] = []
+    for outcome in OUTCOMES:
+        rows = run.rows(outcome)
+        if rows:
+            counts.append(f"{rows:,} {outcome}")
+    if run.remaining:
+        counts.append(remaining_words(run.remaining, run.plan.items))
+    line = f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}."
+    return " ".join([line, *_why_of(run)])
+
+
+def _why_of(run: RunStatus) -> list[str]:
+    # At the end of its window, `ending_of` has the leg's own sentence already.
+    if run.why is None or run.ended_by == EndedBy.WINDOW:
+        return []
+    return [run.why]
 
 
 def calls_of(run: RunStatus) -> str:
     calls = f"{run.total('calls'):,} keyed calls"
-    if run.total("calls_again"):
-        calls += f", {run.total('calls_again'):,} of them made again"
-    if checks := sum(leg.check_calls for leg in run.legs):
+    again = run.total("calls_again")
+    if again:
+        calls += f", {again:,} of them made again"
+    checks = sum(leg.check_calls for leg in run.legs)
+    if checks:
         calls += f", {checks:,} of them for checks"
     if any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
         calls += ", and some that a killed leg could not write down: how many is not known"
@@ -44,7 +59,7 @@ def calls_of(run: RunStatus) -> str:
 
 def notes_of(run: RunStatus) -> list[str]:
     """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
-    notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
+    notes = _why_of(run)
     if run.unpublished:
         where = "in the killed leg's journal, and in no Parquet file yet"
         notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
@@ -62,58 +77,75 @@ def sunset_note(sunset: str) -> str:
 
 def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
     pairs = reasons.get(Reason.SIDECAR_FIELD_UNKNOWN, 0)
+    if not pairs:
+        return []
     note = (
         f"{pairs:,} of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set. Ask the partner for "
         "it, set service.sidecar_field and verify again."
     )
-    return [note] if pairs else []
+    return [note]
 
 
 def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown, with a file of each kind that needs attention; no proof ID and no secret."""
-    found = [f"{run.attention(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.attention(outcome)]
-    rows = f"{run.finished:,} of {run.plan.items:,} rows finished, {run.remaining:,} remain"
-    skipped = f"; {run.plan.skipped:,} more rows of the catalog were not due" if run.plan.skipped else ""
-    lines = [f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}", "", f"{rows}{skipped}.", ""]
-    lines += [*map(markdown, notes_of(run)), ""]
-    if found:
-        lines += [f"**Needs attention: {', '.join(found)}.**", ""]
-    lines += ["| rows | outcome | what to do | for example |", "|---:|---|---|---|", *map(_row_of, run.groups), ""]
-    if found:
-        lines += [f"All that need attention: `proofsweep rejects {run.plan.run_id}`", ""]
-    lines += [f"{calls_of(run)}; {run.total('throttled'):,} throttled.", ""]
+    plan = run.plan
+    attention = attention_words(run)
+    rows = f"{run.finished:,} of {plan.items:,} rows finished, {run.remaining:,} remain"
+    if plan.skipped:
+        rows += f"; {plan.skipped:,} more rows of the catalog were not due"
+    lines = [f"# Run {markdown(plan.run_id)}: {markdown(ending_of(run))}", "", f"{rows}.", ""]
+    lines += map(markdown, notes_of(run))
+    lines.append("")
+    if attention:
+        lines += [f"**Needs attention: {attention}.**", ""]
+    lines += ["| rows | outcome | what to do | for example |", "|---:|---|---|---|"]
+    lines += map(_row_of, run.groups)
+    lines.append("")
+    if attention:
+        lines += [f"All that need attention: `proofsweep rejects {plan.run_id}`", ""]
+    throttled = run.total("throttled")
+    lines += [f"{calls_of(run)}; {throttled:,} throttled.", ""]
     lines += [f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).", ""]
     if run.head:
         lines += [f"Head of the log: `{run.head}`", ""]
-    return "\n".join([*lines, markdown(MEANING_OF_VALID)]) + "\n"
+    lines += [markdown(MEANING_OF_VALID), ""]
+    return "\n".join(lines)
+
+
+def attention_words(run: RunStatus) -> str:
+    """Say how many rows of which outcomes somebody must look at; empty if there are none."""
+    parts: list[str] = []
+    for outcome in NEED_ATTENTION:
+        rows = run.attention(outcome)
+        if rows:
+            parts.append(f"{rows:,} {outcome}")
+    return ", ".join(parts)
 
 
 def _row_of(group: Group) -> str:
-    cells = [markdown(text) for text in (group.label, group.what_to_do, group.example_to_look_at)]
-    return f"| {group.rows:,} | {' | '.join(cells)} |"
+    texts = (group.label, group.what_to_do, group.example_to_look_at)
+    cells = " | ".join(map(markdown, texts))
+    return f"| {group.rows:,} | {cells} |"
 
 
 def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
     """Return the summary as one object: counts over all legs, and the last leg's own row under `this_leg`."""
-    last = run.legs[-1] if run.legs else None
-    return {
-        "run_id": run.plan.run_id,
-        "leg": last.leg if last else 0,
-        "ended_by": run.ended_by,
-        "items": run.plan.items,
-        "skipped": run.plan.skipped,
-        **{outcome: run.rows(outcome) for outcome in OUTCOMES},
-        "remaining": run.remaining,
-        **{column: run.total(column) for column in ("calls", "calls_again", "throttled", "bytes_sent")},
-        "calls_unrecorded": run.calls_unrecorded,
-        "seconds": round(run.seconds, 3),
-        "results": results_url,
-        "head": run.head or None,
-        "pruned_at": run.pruned_at,
-        "groups": list(map(_json_of_group, run.groups)),
-        "this_leg": last.counts if last else {},
-        "active": [leg.document() for leg in run.active],
-    }
+    summary: dict[str, object] = {"run_id": run.plan.run_id, "leg": 0, "ended_by": run.ended_by}
+    this_leg: Mapping[str, object] = {}
+    if run.legs:
+        summary["leg"] = run.legs[-1].leg
+        this_leg = run.legs[-1].counts
+    summary |= {"items": run.plan.items, "skipped": run.plan.skipped}
+    summary |= {outcome: run.rows(outcome) for outcome in OUTCOMES}
+    summary["remaining"] = run.remaining
+    for column in ("calls", "calls_again", "throttled", "bytes_sent"):
+        summary[column] = run.total(column)
+    summary |= {"calls_unrecorded": run.calls_unrecorded, "seconds": round(run.seconds, 3)}
+    summary |= {"results": results_url, "head": run.head or None, "pruned_at": run.pruned_at}
+    summary["groups"] = list(map(_json_of_group, run.groups))
+    summary["this_leg"] = this_leg
+    summary["active"] = [leg.document() for leg in run.active]
+    return summary
 
 
 def _json_of_group(group: Group) -> dict[str, object]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from io import BytesIO
 from itertools import chain, islice
+from math import ceil
 from textwrap import wrap
 from typing import IO
 from unicodedata import east_asian_width
@@ -67,8 +68,12 @@ class CompletionReport:
     @property
     def names(self) -> list[str]:
         """The header without a name twice: a tag with the name of one of the report's own columns is `tag_<name>`."""
-        tags = (f"tag_{name}" if name in self.own else name for name in self.tags)
-        return [self.own[0], *tags, *self.own[1:]]
+        first, *others = self.own
+        tags = list(self.tags)
+        for place, name in enumerate(tags):
+            if name in self.own:
+                tags[place] = f"tag_{name}"
+        return [first, *tags, *others]
 
     @property
     def printed(self) -> int:
@@ -77,45 +82,59 @@ class CompletionReport:
     @property
     def most_letters(self) -> list[int]:
         """How many letters each column shows at most."""
-        for_people = [_TEXT_LETTERS] + [_TAG_LETTERS] * len(self.tags) + [_TEXT_LETTERS] * (self.for_people - 1)
-        return for_people + [_MOST_LETTERS] * (len(self.own) - self.for_people)
+        tags = [_TAG_LETTERS] * len(self.tags)
+        texts = [_TEXT_LETTERS] * (self.for_people - 1)
+        for_support = [_MOST_LETTERS] * (len(self.own) - self.for_people)
+        return [_TEXT_LETTERS, *tags, *texts, *for_support]
 
 
 def write_csv(file: IO[bytes], report: CompletionReport) -> None:
     """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
     file.write(BOM_UTF8)
     for cells in chain([report.header], report.rows):
-        file.write(f"{','.join(map(_text_of, cells))}\r\n".encode("utf-8", "surrogateescape"))
+        line = ",".join(map(_text_of, cells))
+        # A name of a disk may be no UTF-8: its own bytes are written, so that the location leads to the file.
+        file.write(f"{line}\r\n".encode("utf-8", "surrogateescape"))
 
 
 def _text_of(cell: object) -> str:
     text = csv_cell(cell)
-    return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
+    if not _CUTS.search(text):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def write_json(file: IO[bytes], report: CompletionReport) -> None:
     """Write one array of objects, each on a line of its own."""
-    between = b"[\n"
+    names = report.names
+    before = b"[\n"
     for row in report.rows:
-        cells = dict(zip(report.names, row, strict=True))
-        file.write(between + json.dumps(cells, default=shown_value).encode("ascii"))
-        between = b",\n"
-    file.write(b"[]\n" if between == b"[\n" else b"\n]\n")
+        cells = dict(zip(names, row, strict=True))
+        line = json.dumps(cells, default=shown_value)
+        file.write(before + line.encode("ascii"))
+        before = b",\n"
+    is_empty = before == b"[\n"
+    file.write(b"[]\n" if is_empty else b"\n]\n")
 
 
 def write_parquet(file: IO[bytes], report: CompletionReport) -> None:
     """Write columns with types; texts that cannot be UTF-8 are escaped."""
     kinds = {"finished_at": pa.timestamp("us", tz="UTC"), **dict.fromkeys(_NUMBERS, pa.int64())}
-    schema = pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in report.names])
+    fields = [(name, kinds.get(name, pa.string())) for name in report.names]
+    schema = pa.schema(fields)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while rows := list(islice(report.rows, _ROWS_AT_ONCE)):
-            columns = zip(schema, zip(*rows, strict=True), strict=True)
-            cells = {field.name: [_typed(cell, field.type) for cell in column] for field, column in columns}
-            writer.write_table(pa.Table.from_pydict(cells, schema=schema))
+            table: dict[str, list[object]] = {}
+            for field, column in zip(schema, zip(*rows, strict=True), strict=True):
+                table[field.name] = [_typed(cell, field.type) for cell in column]
+            writer.write_table(pa.Table.from_pydict(table, schema=schema))
 
 
 def _typed(cell: object, kind: pa.DataType) -> object:
-    return utf8_text(str(cell)) if cell is not None and pa.types.is_string(kind) else cell
+    if cell is None or not pa.types.is_string(kind):
+        return cell
+    return utf8_text(str(cell))
 
 
 def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
@@ -143,13 +162,16 @@ def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
 
 def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     first = list(islice(report.rows, _ROWS_AT_ONCE))
+    # A sheet that is written row by row takes the widths of its columns before the first row alone.
     widths = _widths([report.header, *first], report.most_letters)
     for number, width in enumerate(widths, 1):
-        sheet.column_dimensions[get_column_letter(number)].width = width
+        column = sheet.column_dimensions[get_column_letter(number)]
+        column.width = width
     _set_pages(sheet, report)
     # The other columns do not wrap: a long text for support would make each row as high as a paragraph.
-    wrapped, top = _model(sheet, _WRAPPED), _model(sheet, _TOP)
-    looks = [wrapped] * report.printed + [top] * (len(widths) - report.printed)
+    printed = [_model(sheet, _WRAPPED)] * report.printed
+    others = [_model(sheet, _TOP)] * (len(widths) - report.printed)
+    looks = printed + others
     bold = _model(sheet, _WRAPPED, _BOLD)
     sheet.append([_cell(sheet, name, bold) for name in report.header])
     for number, row in enumerate(chain(first, report.rows), 2):
@@ -165,8 +187,11 @@ def _widths(rows: Sequence[Sequence[object]], most: Sequence[int]) -> list[int]:
     """Return the width of each column in letters: that of its content, within bounds. The first row is the header."""
     widths = []
     for (name, *cells), most_letters in zip(zip(*rows, strict=True), most, strict=True):
-        letters = [_letters(str(cell)) for cell in cells if cell is not None]
-        wanted = max(*letters, _letters(str(name)) + _ARROW_LETTERS, _LEAST_LETTERS)
+        wanted = _letters(str(name)) + _ARROW_LETTERS
+        for cell in cells:
+            if cell is not None:
+                wanted = max(wanted, _letters(str(cell)))
+        wanted = max(wanted, _LEAST_LETTERS)
         widths.append(min(wanted, most_letters) + 2)
     return widths
 
@@ -175,18 +200,24 @@ def _letters(text: str) -> int:
     """Count letters by their width: those of Chinese, Japanese and Korean are twice as wide."""
     if text.isascii():
         return len(text)
-    return len(text) + sum(east_asian_width(letter) in _WIDE for letter in text)
+    widths = map(east_asian_width, text)
+    wide = sum(width in _WIDE for width in widths)
+    return len(text) + wide
 
 
 def _lines(value: object, width: int) -> int:
-    text = "" if value is None else str(value)
+    if value is None:
+        return 1
+    text = str(value)
     return _wrapped_lines(text, width) if _letters(text) >= width else 1
 
 
 @lru_cache(maxsize=1_000)
 def _wrapped_lines(text: str, width: int) -> int:
-    without_blanks = -(-_letters(text) // width)
-    return max(len(wrap(text, width)), without_blanks)
+    # `wrap` counts a wide letter as one, so a Chinese title would lose its last lines.
+    without_blanks = ceil(_letters(text) / width)
+    lines = wrap(text, width)
+    return max(len(lines), without_blanks)
 
 
 def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
@@ -199,7 +230,8 @@ def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     sheet.print_title_rows = "1:1"
     sheet.print_options.gridLines = True
     sheet.page_margins = PageMargins(left=0.4, right=0.4, top=0.75, bottom=0.75, header=0.3, footer=0.3)  # inches
-    sheet.oddHeader.left.text = printable(report.title)[:_TITLE_LETTERS].replace("&", "&&")  # `&P` is a number
+    title = printable(report.title)[:_TITLE_LETTERS]
+    sheet.oddHeader.left.text = title.replace("&", "&&")  # `&P` is a number
     sheet.oddFooter.right.text = "&P / &N"
 
 
@@ -222,9 +254,11 @@ def _cell(sheet: WriteOnlyWorksheet, value: object, model: WriteOnlyCell) -> obj
         case bool() | int():
             cell.value = value
         case datetime():
-            cell.value = value.astimezone(UTC).replace(tzinfo=None)  # a spreadsheet knows no zone
+            in_utc = value.astimezone(UTC)
+            cell.value = in_utc.replace(tzinfo=None)  # a spreadsheet knows no zone
             cell.number_format = "yyyy-mm-dd hh:mm:ss"
         case _:
-            cell.value = _ESCAPED.sub("_x005F_", printable(str(value)))[:_CELL_LETTERS]
-            cell.data_type = "s"
+            text = _ESCAPED.sub("_x005F_", printable(str(value)))
+            cell.value = text[:_CELL_LETTERS]
+            cell.data_type = "s"  # else a text that begins with an equals sign is a formula
     return cell
