@@ -68,10 +68,14 @@ class RunChanges:
     run_id: str
 
     def counts(self) -> list[tuple[str, str | None, int]]:
-        rows = self.connection.execute(
-            "SELECT change, cause, count(*) FROM changed WHERE NOT is_rubric GROUP BY ALL"
-        ).fetchall()
-        return sorted(rows, key=lambda row: (CHANGES_IN_ORDER.index(row[0]), -row[2], row[1] or ""))
+        query = "SELECT change, cause, count(*) FROM changed WHERE NOT is_rubric GROUP BY ALL"
+        rows = self.connection.execute(query).fetchall()
+
+        def in_order(row: tuple[str, str | None, int]) -> tuple[int, int, str]:
+            change, cause, files = row
+            return CHANGES_IN_ORDER.index(change), -files, cause or ""
+
+        return sorted(rows, key=in_order)
 
     def as_before(self) -> int:
         found = self.connection.execute(
@@ -96,8 +100,9 @@ class RunChanges:
             f"WINDOW of_kind AS (PARTITION BY change, cause ORDER BY file, item_id) {limit} "
             f"ORDER BY list_position({list(CHANGES_IN_ORDER)}, change), cause NULLS LAST, file, item_id"
         )
-        while portion := found.fetchmany(_FETCHED):
-            yield from (dict(zip(COLUMNS, row, strict=True)) for row in portion)
+        while batch := found.fetchmany(_FETCHED):
+            for row in batch:
+                yield dict(zip(COLUMNS, row, strict=True))
 
 
 def words_of_cause(cause: str | None) -> str:
@@ -112,10 +117,12 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
     each would look through the whole store as often as there are runs.
     """
     columns = ", ".join((*COLUMNS, "before_file", "tags"))
-    connection.execute(f"SET VARIABLE compared_runs = [{', '.join(map(quoted, run_ids))}]::VARCHAR[]")
+    texts = ", ".join(map(quoted, run_ids))
+    connection.execute(f"SET VARIABLE compared_runs = [{texts}]::VARCHAR[]")
     # DuckDB opens the files that a join names only if they are so few.
     connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")
-    connection.execute(f"CREATE TEMP TABLE changed AS {with_views('changes')} {_CHANGED.format(columns=columns)}")
+    query = _CHANGED.format(columns=columns)
+    connection.execute(f"CREATE TEMP TABLE changed AS {with_views('changes')} {query}")
 
 
 def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
@@ -123,8 +130,12 @@ def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str
 
     Tags are by name and SQL.
     """
-    found = connection.execute(_FILES.format(shown=", ".join(shown.values()), most=_MOST_CHANGED)).fetchall()
-    return {change: ChangedFiles(files, [ShownFile(**each) for each in first]) for change, files, first in found}
+    query = _FILES.format(shown=", ".join(shown.values()), most=_MOST_CHANGED)
+    changes: dict[str, ChangedFiles] = {}
+    for change, count, first in connection.execute(query).fetchall():
+        files = [ShownFile(**file) for file in first]
+        changes[change] = ChangedFiles(count, files)
+    return changes
 
 
 @contextmanager

@@ -56,15 +56,16 @@ def open_views(
     try:
         plans = _prepare(connection, results, _tables_asked(asked))
         runs = list(dict.fromkeys(plan.environment for plan in plans))
-        there = _environments_with(results, runs, asked)
-        chosen = _chosen(results, runs, there, environment, preferred)
-        if note is not None and words_of(asked) & {*NAMES}:
-            _tell_of_others(note, chosen, there)
-        shown = (plan for plan in plans if plan.environment in chosen)
-        known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
+        environments = _environments_with(results, runs, asked)
+        chosen = _chosen(results, runs, environments, environment, preferred)
+        if note is not None and not words_of(asked).isdisjoint(NAMES):
+            _tell_of_others(note, chosen, environments)
+        shown = [plan.tag_names for plan in plans if plan.environment in chosen]
+        tags = dict.fromkeys(chain.from_iterable(shown))
+        every_view = views(tags)
         _show(connection, chosen)
         connection.execute(f"CREATE MACRO name_key(value) AS {key_of('value')}")
-        for view in read_by(asked, known) or known:
+        for view in read_by(asked, every_view) or every_view:
             connection.execute(f"CREATE OR REPLACE VIEW {view.name} AS\n{view.query}")
     except BaseException:
         close(connection)
@@ -125,9 +126,11 @@ def close(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, results: Results, asked: str | None = None) -> list[Plan]:
-    spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
-    for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
+    for setting in _SETTINGS:
         connection.execute(setting)
+    # Else DuckDB writes what does not fit into memory into the working folder.
+    spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")
+    connection.execute(f"SET temp_directory = {quoted(str(spill))}")
     if read_by_us(results.store):
         from proofsweep.queries.store_files import StoreFiles  # noqa: PLC0415 - few commands need fsspec
 
@@ -136,7 +139,8 @@ def _prepare(connection: duckdb.DuckDBPyConnection, results: Results, asked: str
 
 
 def _show(connection: duckdb.DuckDBPyConnection, environments: Iterable[str]) -> None:
-    connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, environments))}]")
+    texts = ", ".join(map(quoted, environments))
+    connection.execute(f"SET VARIABLE environments = [{texts}]")
 
 
 def _environments_with(results: Results, runs: Sequence[str], asked: str) -> dict[str, list[str]]:
@@ -144,24 +148,28 @@ def _environments_with(results: Results, runs: Sequence[str], asked: str) -> dic
 
     Some have operations or probes and no run. A question about runs alone does not see these: it would be empty there.
     """
-    named = words_of(asked) & {*NAMES} or {*NAMES}
-    there: dict[str, list[str]] = {}
+    named = words_of(asked).intersection(NAMES) or frozenset(NAMES)
+    asks_operations = not named.isdisjoint(_OF_OPERATIONS)
+    asks_calls = "exchanges" in named
+    environments: dict[str, list[str]] = {}
     if named - _OF_OPERATIONS - {"exchanges", "probes"}:
-        there["run"] = [*runs]
+        environments["run"] = [*runs]
     # To know the environments of operations takes a request for each of them: only who asks for one pays that.
-    operations = sorted(environments_of_operations(results)) if named & {"exchanges", *_OF_OPERATIONS} else []
-    if "exchanges" in named:
-        there["call"] = [*runs, *operations]
-    if named & _OF_OPERATIONS:
-        there["operation"] = operations
+    operations: list[str] = []
+    if asks_calls or asks_operations:
+        operations = sorted(environments_of_operations(results))
+    if asks_calls:
+        environments["call"] = [*runs, *operations]
+    if asks_operations:
+        environments["operation"] = operations
     if "probes" in named:
-        there["probe"] = sorted(environments_of_probes(results))
-    return there
+        environments["probe"] = sorted(environments_of_probes(results))
+    return environments
 
 
 def _tell_of_others(note: Callable[[str], object], chosen: Sequence[str], there: Mapping[str, Sequence[str]]) -> None:
     for kind, environments in there.items():
-        if environments and not {*environments} & {*chosen}:
+        if environments and set(environments).isdisjoint(chosen):
             note(f"There is no {kind} of {', '.join(chosen)}, but of {', '.join(environments)} (--environment).")
 
 

@@ -149,22 +149,28 @@ def read_histories(
     Of the runs, some count with all their files; the others, as of a retired list, with those that are listed now. The
     nights are those that asked for files for their own sake.
     """
-    named = {"runs": runs, "counted": counted, "nights": nights}
-    ids = {name: [run.plan.run_id for run in some] for name, some in named.items()}
-    connection.execute(_TURNS, ids | {"first": first})
+    parameters = {"runs": _ids_of(runs), "counted": _ids_of(counted), "nights": _ids_of(nights), "first": first}
+    connection.execute(_TURNS, parameters)
+    bits = ", ".join(map(_BITS.format, OUTCOMES))
+    # Where all runs count with all their files, no list of files has to be looked through.
     counts = _IS_LISTED if len(runs) > len(counted) else "true"
-    connection.execute(_HISTORIES.format(bits=", ".join(map(_BITS.format, OUTCOMES)), counts=counts))
+    connection.execute(_HISTORIES.format(bits=bits, counts=counts))
     connection.execute(_OPEN_SINCE.format(is_open=IS_OPEN))
+
+
+def _ids_of(runs: Sequence[RunRecord]) -> list[str]:
+    return [run.plan.run_id for run in runs]
 
 
 def days_of_files(connection: duckdb.DuckDBPyConnection) -> Mapping[date, DayOfFiles]:
     """Return by day how the files stood and what was found, also of files that are gone since."""
-    rows = connection.execute(_NIGHTS.format(outcomes=", ".join(map(_OUTCOME.format, OUTCOMES)))).fetchall()
-    return {day: _day_of(*map(int, (count or 0 for count in counts))) for day, *counts in rows}
-
-
-def _day_of(files: int, accepted: int, *found: int) -> DayOfFiles:
-    return DayOfFiles(files, accepted, Counter(dict(zip(OUTCOMES, found, strict=True))))
+    outcomes = ", ".join(map(_OUTCOME.format, OUTCOMES))
+    days: dict[date, DayOfFiles] = {}
+    for day, *sums in connection.execute(_NIGHTS.format(outcomes=outcomes)).fetchall():
+        files, accepted, *by_outcome = [int(count or 0) for count in sums]  # a sum of no row is None
+        found = Counter(dict(zip(OUTCOMES, by_outcome, strict=True)))
+        days[day] = DayOfFiles(files, accepted, found)
+    return days
 
 
 def known_from(runs: Sequence[RunRecord], pruned: Iterable[str], retired: Sequence[RunRecord] = ()) -> date:
@@ -173,14 +179,19 @@ def known_from(runs: Sequence[RunRecord], pruned: Iterable[str], retired: Sequen
     `runs` are the oldest first. Other lists have files of one that is `retired`: a run that leaves nothing out has a
     new row of each.
     """
-    known, lost, pruned = date.min, set[str](), frozenset(pruned)
+    known = date.min
+    lost: set[str] = set()  # catalogs whose files are not known since a pruned run
+    pruned = frozenset(pruned)
     of_retired = {run.plan.identity for run in retired}
     for run in sorted([*runs, *retired], key=lambda run: run.plan.run_id):
         plan = run.plan
-        is_whole = plan.identity not in of_retired and not (plan.lists_a_part or plan.skipped or run.remaining)
-        found = lost & ({plan.identity} | (of_retired if is_whole else set()))
-        if found:
-            known, lost = plan.run_date, lost - found
+        is_whole = not (plan.lists_a_part or plan.skipped or run.remaining)
+        found_again = {plan.identity}
+        if is_whole and plan.identity not in of_retired:
+            found_again |= of_retired
+        if not lost.isdisjoint(found_again):
+            known = plan.run_date
+            lost -= found_again
         if plan.run_id in pruned and not plan.lists_a_part:  # no pass has the files of another
             lost.add(plan.identity)
     return runs[-1].plan.run_date if lost else known  # the newest row of each file is never pruned

@@ -5,11 +5,10 @@ DuckDB counts, however many files there are.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from itertools import chain
 from operator import itemgetter
 
 from proofsweep.domain.errors import ResultsError
@@ -184,34 +183,47 @@ def catalog_facts(
     index = results.log.runs()
     label = environment_in(results, index.environments, environment)
     identities = {plan.identity for plan in index.plans(label, catalog)}
-    runs = [run for run in index.counted_first() if _is_of(run, label) and run.plan.identity in identities]
+    every = [run for run in index.newest_first() if _is_of(run, label)]
+    counted = [run for run in index.counted_first() if _is_of(run, label)]
+    pruned = [run for run in index.pruned.values() if _is_of(run, label)]
+    runs = _of_catalogs(counted, identities)
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
     runs.reverse()
-    nights = [run for run in runs if not _is_of_a_reason(run)] or runs
+    nights = _without_reasons(runs) or runs
     # A run of which a pruning left no row was a part of its night too: else this shows the other runs as the whole.
-    pruned = [run for run in index.pruned.values() if _is_of(run, label) and run.plan.identity in identities]
-    told = [*nights, *(run for run in pruned if not _is_of_a_reason(run))]
+    own_pruned = _of_catalogs(pruned, identities)
+    told = nights + _without_reasons(own_pruned)
     told.sort(key=lambda run: run.plan.run_id)
     days = sorted({run.plan.run_date for run in told})[-_MOST_NIGHTS:]
     shown = [run for run in told if run.plan.run_date >= days[0]]
     selected = SelectedRows(results=results, environment=label)
-    with selected.opened("true" if catalog is None else _items_of(identities), "changes") as files:
-        every = [run for run in index.newest_first() if _is_of(run, label)]
+    condition = "true" if catalog is None else _items_of(identities)
+    with selected.opened(condition, "changes") as files:
         with_rows = [run for run in shown if run.plan.run_id not in index.pruned]
         read_histories(files.connection, every, counted=runs, nights=with_rows, first=days[0])
-        own = {run.plan.run_id for run in [*runs, *pruned]}
-        of_retired = [run for run in [*every, *index.pruned.values()] if run.plan.run_id not in own]
-        gone = [run for run in of_retired if _is_of(run, label)]
-        of_files, known = days_of_files(files.connection), known_from(told, index.prunings, gone)
+        own_ids = {run.plan.run_id for run in runs + own_pruned}
+        of_retired = [run for run in every + pruned if run.plan.run_id not in own_ids]
+        known = known_from(told, index.prunings, of_retired)
+        of_files = days_of_files(files.connection)
+        facts = _facts_of(files, label, _newest_nights(nights), tags)
         return replace(
-            _facts_of(files, label, _newest_nights(nights), tags),
+            facts,
             catalogs=_catalogs(files, nights),
             nights=_nights(index, shown, of_files, known),
             open_since=_open_since(files, days[-1]),
             retired=_retired(results, index, label) if catalog is None else (),
         )
+
+
+def _of_catalogs(runs: Iterable[RunRecord], identities: Collection[str]) -> list[RunRecord]:
+    return [run for run in runs if run.plan.identity in identities]
+
+
+def _without_reasons(runs: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the runs that are nights: one of the files of a reason says nothing of the others."""
+    return [run for run in runs if not _is_of_a_reason(run)]
 
 
 def _is_of_a_reason(run: RunRecord) -> bool:
@@ -236,12 +248,15 @@ def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = ()) -> Pag
     selected = SelectedRows.of(results, run_id, "")
     with selected.opened("true", "changes") as files:
         facts = _facts_of(files, selected.environment, [run_id], tags)
-        return replace(facts, grades=files.connection.execute(_GRADES.format(run_id=quoted(run_id))).fetchall())
+        query = _GRADES.format(run_id=quoted(run_id))
+        grades = files.connection.execute(query).fetchall()
+        return replace(facts, grades=grades)
 
 
 def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], tags: Sequence[str]) -> PageFacts:
     create_changed(files.connection, changed_in)
-    counted = files.tag_values(tags, [] if tags else [SUPPLIER_TAG])
+    usual = [] if tags else [SUPPLIER_TAG]
+    counted = files.tag_values(tags, usual)
     shown = counted | files.tag_values(usual=_FILE_TAGS)
     [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
     return PageFacts(
@@ -257,15 +272,17 @@ def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], t
 
 def _unlisted(files: ChosenFiles, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
     query = _UNLISTED.format(shown=", ".join(shown.values()), most=_MOST_UNLISTED)
-    found = {}
+    files_by_state: dict[str, ChangedFiles] = {}
     for state, count, first in files.connection.execute(query).fetchall():
-        found[state] = ChangedFiles(count, [ShownFile(**file) for file in first])
-    return found
+        shown_files = [ShownFile(**file) for file in first]
+        files_by_state[state] = ChangedFiles(count, shown_files)
+    return files_by_state
 
 
 def _counts_by(files: ChosenFiles, value: str) -> list[tuple[str | None, FileCounts]]:
     query = _BY_TAG.format(spelling=spelling_of(value), key=key_of(value), counts=_COUNTS)
-    return [(each, FileCounts(*counts)) for each, *counts in files.connection.execute(query).fetchall()]
+    rows = files.connection.execute(query).fetchall()
+    return [(spelling, FileCounts(*counts)) for spelling, *counts in rows]
 
 
 def _items_of(identities: Iterable[str]) -> str:
@@ -273,7 +290,8 @@ def _items_of(identities: Iterable[str]) -> str:
 
     A location says nothing here: a list may have been verified under several names.
     """
-    return f"list_has_any(identities, [{', '.join(map(quoted, sorted(identities)))}])"
+    texts = ", ".join(map(quoted, sorted(identities)))
+    return f"list_has_any(identities, [{texts}])"
 
 
 def _nights(index: Runs, nights: Sequence[RunRecord], of_files: Mapping[date, DayOfFiles], known: date) -> list[Night]:
@@ -281,14 +299,15 @@ def _nights(index: Runs, nights: Sequence[RunRecord], of_files: Mapping[date, Da
     by_day: dict[date, list[RunRecord]] = {}
     for run in nights:
         by_day.setdefault(run.plan.run_date, []).append(run)
-    found = []
+    found: list[Night] = []
     for day, runs in sorted(by_day.items()):
         files = of_files.get(day, _NO_FILES)
         is_pruned = any(run.plan.run_id in index.prunings for run in runs)
-        left = {run.plan.identity: run.remaining for run in runs}  # of its last run
+        # What an earlier run of the day left is in the last one again: their sum would count it twice.
+        left = {run.plan.identity: run.remaining for run in runs}
         night = Night(
             day=day,
-            catalogs=tuple(sorted({run.plan.identity for run in runs})),
+            catalogs=sorted(left),
             found=_by_receipts(runs) if is_pruned else files.found,
             left=sum(left.values()),
             standing=None if day < known else (files.files, files.accepted),
@@ -304,34 +323,43 @@ def _open_since(files: ChosenFiles, newest: date) -> OpenSince:
 
 def _by_receipts(runs: Iterable[RunRecord]) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for leg in chain.from_iterable(run.legs for run in runs):
-        counts.update({outcome: leg.count(outcome) for outcome in OUTCOMES})
+    for run in runs:
+        for outcome in OUTCOMES:
+            counts[outcome] += sum(leg.count(outcome) for leg in run.legs)
     return counts
 
 
 def _catalogs(files: ChosenFiles, runs: Sequence[RunRecord]) -> list[CatalogFiles]:
     """Count the files of each catalog; `runs` are the oldest first."""
-    last = {run.plan.identity: run for run in runs}
-    rows = files.connection.execute(_BY_CATALOG.format(counts=_COUNTS)).fetchall()
-    counted = {identity: (own, FileCounts(*counts)) for identity, own, *counts in rows}
-    found = []
-    for identity, run in last.items():
-        own, counts = counted.get(identity, (0, _NONE))
-        found.append(CatalogFiles(identity, run.plan.catalog, counts, own, run.plan.run_date))
-    return sorted(found, key=lambda catalog: catalog.location)
+    last = {run.plan.identity: run.plan for run in runs}
+    query = _BY_CATALOG.format(counts=_COUNTS)
+    counted: dict[str, tuple[int, FileCounts]] = {}
+    for identity, own, *counts in files.connection.execute(query).fetchall():
+        counted[identity] = (own, FileCounts(*counts))
+    catalogs: list[CatalogFiles] = []
+    for identity, plan in last.items():
+        own, file_counts = counted.get(identity, (0, _NONE))
+        catalogs.append(CatalogFiles(identity, plan.catalog, file_counts, own, plan.run_date))
+    return sorted(catalogs, key=lambda catalog: catalog.location)
 
 
 def _retired(results: Results, index: Runs, environment: str) -> list[tuple[str, date]]:
     """Name the catalogs that count no more, and since when, the last one first."""
     counting = {run.plan.identity for run in index.counted_first() if run.plan.environment == environment}
-    found: dict[str, date] = {}
-    for run_id, number in sorted(index.retired.items(), key=itemgetter(1), reverse=True):
+    retired: dict[str, date] = {}
+    last_first = sorted(index.retired.items(), key=itemgetter(1), reverse=True)
+    for run_id, number in last_first:
         run = index.run(run_id)
-        if run is None or run.plan.environment != environment or run.plan.identity in counting:
+        if run is None or run.plan.environment != environment:
             continue
-        if run.plan.catalog in found or len(found) == _MOST_RETIRED:
+        catalog = run.plan.catalog
+        # A catalog that was verified again after its retirement counts.
+        if run.plan.identity in counting or catalog in retired:
             continue
+        if len(retired) == _MOST_RETIRED:
+            break
         with suppress(ResultsError, KeyError):  # a damaged entry hinders no page
             entry = results.log.entry(number)
-            found[run.plan.catalog] = datetime.fromisoformat(str(entry.facts["retired_at"])).date()
-    return list(found.items())
+            retired_at = datetime.fromisoformat(str(entry.facts["retired_at"]))
+            retired[catalog] = retired_at.date()
+    return list(retired.items())

@@ -48,14 +48,17 @@ def plain_answer(answer: duckdb.DuckDBPyRelation) -> PlainAnswer:
     Dates and times are ISO 8601, or as DuckDB writes them if they lie beyond the year 9999; intervals are like
     `3 days 02:00:00`. What is no number (NaN) and what is infinite is None.
     """
-    columns = []
+    columns: list[str] = []
     for number, kind in enumerate(answer.types, 1):
         written = _plain_type(kind)
         value = f"#{number}" if written == str(kind) else f"CAST(#{number} AS {written})"
+        # Names of our own: the query may have one twice.
         columns.append(f"{value} AS c{number}")
-    batches = answer.project(", ".join(columns)).to_arrow_reader(_BATCH_ROWS)
+    plain = answer.project(", ".join(columns))
+    batches = plain.to_arrow_reader(_BATCH_ROWS)
     are_numbers = [kind.id in _NUMBERS for kind in answer.types]
-    return PlainAnswer(answer.columns, are_numbers, _rows(batches, [_reader_of(kind) for kind in answer.types]))
+    readers = list(map(_reader_of, answer.types))
+    return PlainAnswer(answer.columns, are_numbers, _rows(batches, readers))
 
 
 Reader = Callable[[object], object]
@@ -63,10 +66,12 @@ Reader = Callable[[object], object]
 
 def _rows(batches: pa.RecordBatchReader, readers: list[Reader | None]) -> Iterator[tuple[object, ...]]:
     for batch in batches:
-        columns = []
+        columns: list[list[object]] = []
         for column, read in zip(batch.columns, readers, strict=True):
             values = column.to_pylist()
-            columns.append(values if read is None else list(map(read, values)))
+            if read is not None:
+                values = list(map(read, values))
+            columns.append(values)
         yield from zip(*columns, strict=True)
 
 
@@ -78,8 +83,10 @@ def _plain_type(kind: duckdb.sqltypes.DuckDBPyType) -> str:
         case "map":
             return f"MAP(VARCHAR, {_plain_type(_child(kind, 'value'))})"
         case "struct":
-            names = [name for name, _ in kind.children]
-            fields = [f"{quoted_name(name)} {_plain_type(_child(kind, name))}" for name in names]
+            fields: list[str] = []
+            for name, _ in kind.children:
+                plain = _plain_type(_child(kind, name))
+                fields.append(f"{quoted_name(name)} {plain}")
             return f"STRUCT({', '.join(fields)})"
     return str(kind) if kind.id in _AS_THEY_ARE else "VARCHAR"
 
@@ -94,30 +101,44 @@ def _reader_of(kind: duckdb.sqltypes.DuckDBPyType) -> Reader | None:
     """Return what makes a value of Arrow a plain one; None if it is one already."""
     match kind.id:
         case "list" | "array":
-            return _reader_of_list(_reader_of(_child(kind, "child")) or _same)
+            return _reader_of_list(_reader_of_child(kind, "child"))
         case "map":
-            return _reader_of_map(_reader_of(_child(kind, "value")) or _same)
+            return _reader_of_map(_reader_of_child(kind, "value"))
         case "struct":
-            names = [name for name, _ in kind.children]
-            return _reader_of_struct({name: _reader_of(_child(kind, name)) or _same for name in names})
+            return _reader_of_struct({name: _reader_of_child(kind, name) for name, _ in kind.children})
         case id_ if id_.startswith("timestamp"):
             return _iso_instant
     return _READERS.get(kind.id)
 
 
-def _reader_of_list(read: Reader) -> Reader:
-    return lambda value: [read(each) for each in value] if isinstance(value, list) else None
+def _reader_of_child(kind: duckdb.sqltypes.DuckDBPyType, name: str) -> Reader:
+    child = _child(kind, name)
+    return _reader_of(child) or _same
 
 
-def _reader_of_map(read: Reader) -> Reader:
-    return lambda value: {key: read(each) for key, each in value} if isinstance(value, list) else None
+def _reader_of_list(read_member: Reader) -> Reader:
+    def read(members: object) -> object:
+        if not isinstance(members, list):
+            return None
+        return list(map(read_member, members))
+
+    return read
+
+
+def _reader_of_map(read_value: Reader) -> Reader:
+    def read(pairs: object) -> object:
+        if not isinstance(pairs, list):  # Arrow gives a map as a list of pairs
+            return None
+        return {key: read_value(value) for key, value in pairs}
+
+    return read
 
 
 def _reader_of_struct(readers: dict[str, Reader]) -> Reader:
-    def read(value: object) -> object:
-        if not isinstance(value, dict):
+    def read(fields: object) -> object:
+        if not isinstance(fields, dict):
             return None
-        return {name: readers[name](each) for name, each in value.items()}
+        return {name: readers[name](value) for name, value in fields.items()}
 
     return read
 
@@ -127,18 +148,24 @@ def _same(value: object) -> object:
 
 
 def _finite(value: object) -> object:
-    return value if isinstance(value, float) and isfinite(value) else None
+    if not isinstance(value, float) or not isfinite(value):
+        return None  # JSON has no word for it
+    return value
 
 
 def _whole(value: object) -> object:
+    if not isinstance(value, Decimal | str):
+        return value
     with suppress(ValueError):  # Python reads no number of thousands of digits; it stays text
-        return int(value) if isinstance(value, Decimal | str) else value
+        return int(value)
     return value
 
 
 def _whole_or_decimal(value: object) -> object:
     """Return a count as a whole number: DuckDB adds whole numbers up in a type that Arrow has as a decimal."""
-    return int(value) if isinstance(value, Decimal) and value.as_tuple().exponent == 0 else value
+    if not isinstance(value, Decimal):
+        return value
+    return int(value) if value.as_tuple().exponent == 0 else value
 
 
 def _iso_instant(value: object) -> object:

@@ -30,7 +30,8 @@ def calls_of_run(results: Results, run_id: str) -> CallsKnown | None:
     record = results.log.runs().of(plan)
     if record is None or not (record.legs or record.open):
         return CallsKnown.NONE_YET
-    was_killed = bool(record.open) or any(leg.ended_by == EndedBy.KILLED for leg in record.legs)
     if any(leg.is_alive for leg in Legs(results, plan).shown()):
         return CallsKnown.SO_FAR
-    return CallsKnown.SOME if was_killed else CallsKnown.ALL
+    # A leg that is open and not at work was killed too: nobody has written its end yet.
+    was_killed = any(leg.ended_by == EndedBy.KILLED for leg in record.legs)
+    return CallsKnown.SOME if record.open or was_killed else CallsKnown.ALL

@@ -112,7 +112,11 @@ def moved_files(results: Results, item_ids: Iterable[str]) -> Mapping[tuple[str,
         return {}
     with tables_of(results, _MOVED) as connection:
         rows = connection.execute(_MOVED, {"items": items}).fetchall()
-    return {(environment, item_id, audio): place for environment, item_id, audio, place in rows if place is not None}
+    moved: dict[tuple[str, str, str], str] = {}
+    for environment, item_id, audio, location in rows:
+        if location is not None:
+            moved[environment, item_id, audio] = location
+    return moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +128,15 @@ class Search:
 
         Return the first by their files, at most one more than `MOST_LISTED`.
         """
-        known = {"wanted": wanted, "location": _location(wanted)}
-        for condition in (*_STEPS, _OF_REQUEST) if wanted.strip() else ():
-            used = {name: value for name, value in known.items() if f"${name}" in condition}
-            if found := self._rows(_ITEMS.format(condition=condition), used):
-                return found
+        if not wanted.strip():
+            return []
+        values = {"wanted": wanted, "location": _location(wanted)}
+        for condition in (*_STEPS, _OF_REQUEST):
+            # DuckDB refuses a value that a query does not use.
+            used = {name: value for name, value in values.items() if f"${name}" in condition}
+            items = self._rows(_ITEMS.format(condition=condition), used)
+            if items:
+                return items
         return []
 
     def verdicts(self, item_id: str) -> list[Row]:
@@ -139,7 +147,8 @@ class Search:
     def calls(self, verdicts: Sequence[Row]) -> list[Row]:
         """Return the exchanges that led to some rows, or to rows of the same runs whose answers were used, by time."""
         columns = ", ".join(SCHEMAS["exchanges"].names)
-        return self._rows(f"SELECT {columns} FROM store.exchanges WHERE {_calls_for(verdicts)} ORDER BY started_at", {})
+        condition = _calls_for(verdicts)
+        return self._rows(f"SELECT {columns} FROM store.exchanges WHERE {condition} ORDER BY started_at", {})
 
     def kinds_of_calls(self, verdicts: Sequence[Row]) -> list[Row]:
         """Count the same exchanges by call, answer and hour, and name the first ten of each kind."""
@@ -147,10 +156,13 @@ class Search:
 
     def kinds_of_failed_calls(self, run_id: str) -> list[Row]:
         """Count the exchanges of a run or an operation that did not succeed in the same way."""
-        return self._rows(_KINDS.format(condition=_FAILED.format(run_id=quoted(run_id))), {})
+        condition = _FAILED.format(run_id=quoted(run_id))
+        return self._rows(_KINDS.format(condition=condition), {})
 
     def _rows(self, query: str, values: dict[str, str]) -> list[Row]:
-        return list(self.connection.sql(query, params=values or None).to_arrow_table().to_pylist())
+        answer = self.connection.sql(query, params=values or None)
+        rows: list[Row] = answer.to_arrow_table().to_pylist()
+        return rows
 
 
 def calling_rows(verdict: Row) -> set[object]:
@@ -160,9 +172,13 @@ def calling_rows(verdict: Row) -> set[object]:
 
 def _calls_for(verdicts: Sequence[Row]) -> str:
     # Runs alone come first: only their files are opened.
-    runs = ", ".join({quoted(str(row["run_id"])) for row in verdicts})
-    rows = (f"({quoted(str(row['run_id']))}, {number})" for row in verdicts for number in calling_rows(row))
-    return f"run_id IN ({runs}) AND (run_id, manifest_row) IN ({', '.join(rows)})"
+    runs: set[str] = set()
+    rows: list[str] = []
+    for row in verdicts:
+        run_id = quoted(str(row["run_id"]))
+        runs.add(run_id)
+        rows += [f"({run_id}, {number})" for number in calling_rows(row)]
+    return f"run_id IN ({', '.join(runs)}) AND (run_id, manifest_row) IN ({', '.join(rows)})"
 
 
 def _location(wanted: str) -> str:

@@ -69,13 +69,15 @@ class SelectedRows:
         ResultsError if there is no such run, if it was pruned, or if it is not clear which environment is meant.
         """
         if run_id is None:
-            there = results.log.runs().environments
-            return cls(results=results, environment=environment_in(results, there, environment))
+            meant = environment_in(results, results.log.runs().environments, environment)
+            return cls(results=results, environment=meant)
         plan = results.plan(run_id)
-        if prunings := results.prunings_of(run_id):
+        prunings = results.prunings_of(run_id)
+        if prunings:
+            day = prunings[-1].decided_at[:10]
             raise ResultsError(
-                f"Run {run_id} was pruned on {prunings[-1].decided_at[:10]}: its rows are gone. Leave out the run for "
-                "the newest answers; its counts are in `proofsweep status`."
+                f"Run {run_id} was pruned on {day}: its rows are gone. Leave out the run for the newest answers; "
+                "its counts are in `proofsweep status`."
             )
         return cls(results=results, environment=plan.environment, plan=plan)
 
@@ -111,10 +113,13 @@ class ChosenFiles:
         if not self.connection.execute("FROM files LIMIT 1").fetchall():
             return {}
         spellings = self.spellings()
-        known = [each[0] for each in spellings.values()]
-        there = [known_tag(name, known) for name in wanted]
-        there += [name for each in usual if (name := tag_named(each, known)) is not None]
-        return {name: value_of_tag(spellings[key_of_tag(name)]) for name in dict.fromkeys(there)}
+        known = [names[0] for names in spellings.values()]
+        tags = [known_tag(name, known) for name in wanted]
+        for name in usual:
+            tag = tag_named(name, known)
+            if tag is not None:
+                tags.append(tag)
+        return {tag: value_of_tag(spellings[key_of_tag(tag)]) for tag in tags}
 
     def counts_by(self, value: str) -> list[tuple[str, str, int]]:
         """Count the files by the key of a value, as the SQL of a tag gives it: key, one spelling, files; by keys."""
@@ -140,7 +145,9 @@ class ChosenFiles:
 
 def having(outcomes: Sequence[str], *, is_told: bool = False) -> str:
     """Return the condition for files with some outcomes, perhaps only for those of which a supplier hears."""
-    return f"state IN ({', '.join(map(quoted, outcomes))})" + (f" AND {_IS_TOLD}" if is_told else "")
+    words = ", ".join(map(quoted, outcomes))
+    condition = f"state IN ({words})"
+    return f"{condition} AND {_IS_TOLD}" if is_told else condition
 
 
 def _key(value: str) -> str:
@@ -149,8 +156,10 @@ def _key(value: str) -> str:
 
 def items_standing(results: Results, environment: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the ID of each item whose outcome or reason is one of these words, as it stands now in an environment."""
+    query = with_views("catalog") + _STANDING
     with answering(results, [environment], "catalog") as connection:
-        for batch in connection.sql(with_views("catalog") + _STANDING, params=[list(words)]).to_arrow_reader(_FETCHED):
+        answer = connection.sql(query, params=[list(words)])
+        for batch in answer.to_arrow_reader(_FETCHED):
             yield from map(str, batch["item_id"].to_pylist())
 
 
@@ -214,16 +223,19 @@ def attention_groups(
 
     UsageError if no file has the tag.
     """
-    value = next(iter(files.tag_values([by]).values()), _NO_VALUE) if by else _NO_VALUE
+    values = files.tag_values([by]).values() if by else ()
+    value = next(iter(values), _NO_VALUE)
     columns = ", ".join((shown or {}).values())
-    query = _GROUPS.format(
-        spelling=spelling_of(value), key=key_of(value), shown=columns, most=most_files, is_open=IS_OPEN
-    )
-    found = [
-        AttentionGroup(value_of_group, outcome, reason, rows, [ShownFile(**each) for each in first])
-        for value_of_group, outcome, reason, rows, first in files.connection.execute(query).fetchall()
-    ]
-    return sorted(
-        found,
-        key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),
-    )
+    spelling, key = spelling_of(value), key_of(value)
+    query = _GROUPS.format(spelling=spelling, key=key, shown=columns, most=most_files, is_open=IS_OPEN)
+    groups: list[AttentionGroup] = []
+    for value_of_group, outcome, reason, rows, first in files.connection.execute(query).fetchall():
+        first_files = [ShownFile(**file) for file in first]
+        groups.append(AttentionGroup(value_of_group, outcome, reason, rows, first_files))
+    return sorted(groups, key=_in_order)
+
+
+def _in_order(group: AttentionGroup) -> tuple[bool, str, int, int, str]:
+    """Put the files of one value together, those without it last; of each value, what most files have comes first."""
+    outcome = OUTCOMES.index(group.outcome)
+    return group.value is None, group.value or "", outcome, -group.rows, group.reason

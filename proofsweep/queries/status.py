@@ -6,7 +6,7 @@ A run that processes work on is followed by their heartbeats, and can be stopped
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain, takewhile
+from itertools import chain
 
 import pyarrow as pa
 
@@ -80,7 +80,7 @@ class RunStatus:
         told = [leg.progress for leg in self.active if leg.progress is not None]
         if self.plan.partitions == 1 or not told:
             return next(iter(told), None)
-        ended = sum(leg.count(outcome) for leg in self.legs for outcome in OUTCOMES)
+        ended = sum(map(self.total, OUTCOMES))
         return together(self.plan.items, ended, told)
 
     @property
@@ -101,19 +101,25 @@ class RunStatus:
 
         A run of no row, which says what its catalog lists no more, has a leg all the same.
         """
-        is_open = bool(self.open_legs) and self.pruned_at is None  # one that was killed has more to write than rows
-        has_ended = bool(self.legs) and not (self.remaining or is_open)
-        return has_ended or self.ended_by == EndedBy.SUPERSEDED
+        if self.ended_by == EndedBy.SUPERSEDED:
+            return True
+        # A leg that was killed has more to write than rows.
+        is_open = bool(self.open_legs) and self.pruned_at is None
+        return bool(self.legs) and not is_open and not self.remaining
 
     @property
     def ended_by(self) -> str | None:
         """How its last leg ended; None while it is worked on, and before its first leg."""
-        return None if self.active else how_it_ended(self.plan, ((leg.leg, leg.ended_by) for leg in self.legs))
+        if self.active:
+            return None
+        ends = [(leg.leg, leg.ended_by) for leg in self.legs]
+        return how_it_ended(self.plan, ends)
 
     @property
     def last_legs(self) -> list[LegRecord]:
         """The last leg of each partition that has one."""
-        return list({self.plan.partition_of_leg(leg.leg): leg for leg in self.legs}.values())
+        last = {self.plan.partition_of_leg(leg.leg): leg for leg in self.legs}
+        return list(last.values())
 
     @property
     def last_leg(self) -> LegRecord | None:
@@ -127,18 +133,26 @@ class RunStatus:
     @property
     def why(self) -> str | None:
         """What stopped the last leg, in one sentence; None if no row remains."""
-        return self.last_leg.why if self.last_leg is not None and self.remaining else None
+        if not self.remaining or self.last_leg is None:
+            return None
+        return self.last_leg.why
 
     @property
     def calls_if_done(self) -> int | None:
         """What its last legs have called; None if somebody must go on with it."""
-        is_in_doubt = 0 < self.remaining <= sum(len(leg.in_doubt) for leg in self.last_legs)
-        called = sum(leg.count("calls") for leg in self.last_legs)
-        return called if self.is_over or is_in_doubt else None
+        in_doubt = sum(len(leg.in_doubt) for leg in self.last_legs)
+        is_in_doubt = 0 < self.remaining <= in_doubt
+        if not self.is_over and not is_in_doubt:
+            return None
+        return sum(leg.count("calls") for leg in self.last_legs)
 
     @property
     def sunset(self) -> str | None:
-        return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
+        for leg in reversed(self.legs):
+            sunset = leg.counts.get("sunset")
+            if sunset:
+                return str(sunset)
+        return None
 
     def rows(self, outcome: str) -> int:
         return sum(group.rows for group in self.groups if group.outcome == outcome)
@@ -147,7 +161,8 @@ class RunStatus:
         """How many rows of an outcome somebody must look at."""
         if outcome not in NEED_ATTENTION:
             return 0
-        return sum(group.rows for group in self.groups if group.outcome == outcome and group.needs_attention)
+        groups = [group for group in self.groups if group.outcome == outcome]
+        return sum(group.rows for group in groups if group.needs_attention)
 
     def total(self, column: str) -> int:
         return sum(leg.count(column) for leg in self.legs)
@@ -155,7 +170,8 @@ class RunStatus:
     @property
     def calls_unrecorded(self) -> int | None:
         """Calls that are in no table: 0; None if a leg was killed, since they are not known then."""
-        return None if any(leg.ended_by in {None, EndedBy.KILLED} for leg in self.legs) else 0
+        was_killed = any(leg.ended_by in {None, EndedBy.KILLED} for leg in self.legs)
+        return None if was_killed else 0
 
     @property
     def seconds(self) -> float:
@@ -176,44 +192,48 @@ def describe_run(results: Results, run_id: str, *, is_left: bool = False) -> Run
     for leg in opened:
         legs.append(LegRecord(leg=leg.leg) if leg.is_alive else _killed_leg(results, plan, leg.leg))
     legs.sort(key=lambda leg: leg.leg)
+    status = RunStatus(plan=plan, groups=(), legs=tuple(legs), open_legs=opened, head=runs.head)
     prunings = results.prunings_of(run_id) if run_id in runs.prunings else []
-    killed = [leg.leg for leg in opened if not (leg.is_alive or prunings)]
-    waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts")]
-    return RunStatus(
-        plan=plan,
-        groups=_outcomes_of(legs) if prunings else _groups(results, record, waiting),
-        legs=tuple(legs),
-        pruned_at=prunings[-1].decided_at if prunings else None,
-        open_legs=opened,
-        unpublished=sum(table.num_rows for table in waiting),
-        head=runs.head,
-    )
+    if prunings:
+        # Its rows are gone: the receipts alone say how many had which outcome.
+        return replace(status, groups=_outcomes_of(legs), pruned_at=prunings[-1].decided_at)
+    waiting: list[pa.Table] = []
+    for leg in opened:
+        if not leg.is_alive:
+            waiting += unpublished(results, plan, leg.leg, "verdicts")
+    rows = sum(table.num_rows for table in waiting)
+    return replace(status, groups=_groups(results, record, waiting), unpublished=rows)
 
 
 def legs_of_store(results: Results, runs: Runs) -> list[OpenLeg]:
     """Return the open legs of all runs."""
     opened = [run for run in runs.newest_first() if run.open]
     shown = some_at_once(opened, lambda run: Legs(results, run.plan).shown(), REQUESTS_AT_ONCE)
-    return [leg for legs in shown for leg in legs]
+    return list(chain.from_iterable(shown))
 
 
 def newest_run(results: Results, environment: str) -> str | None:
     plans = results.log.runs().plans(environment)
-    return next((plan.run_id for plan in plans), None)
+    return plans[0].run_id if plans else None
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
     """Yield the runs that somebody must go on with, the newest first."""
     for run in results.log.runs().counted_first():
-        is_over = run.is_over or (run.open and describe_run(results, run.plan.run_id).is_over)
-        if not is_over:
-            yield run.plan
+        if run.is_over:
+            continue
+        # Of a killed leg only its journal says how many rows it finished.
+        if run.open and describe_run(results, run.plan.run_id).is_over:
+            continue
+        yield run.plan
 
 
 def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
     """Name the newest run, not superseded since, of which a flow run has begun a leg; a killed one counts too."""
     oldest = new_run_id(since, "")
-    for run in takewhile(lambda run: run.plan.run_id >= oldest, results.log.runs().newest_first()):
+    for run in results.log.runs().newest_first():
+        if run.plan.run_id < oldest:
+            return None
         is_own = any(leg.holder.facts.get("flow_run_id") == flow_run_id for leg in run.begun)
         if is_own and not run.is_superseded:
             return run.plan.run_id
@@ -230,8 +250,8 @@ def only_active_run(results: Results, environment: str) -> str | None:
         return None
     environment = environment_in(results, runs.environments, environment)
     own = {plan.run_id for plan in runs.plans(environment)}
-    legs = [leg for leg in legs_of_store(results, runs) if leg.is_alive and leg.run_id in own]
-    active = {leg.run_id: leg.holder.where for leg in legs}
+    alive = [leg for leg in legs_of_store(results, runs) if leg.is_alive]
+    active = {leg.run_id: leg.holder.where for leg in alive if leg.run_id in own}
     if len(active) > 1:
         named = "; ".join(f"{run_id} ({where})" for run_id, where in active.items())
         raise UsageError(f"{len(active)} runs are active in {results.store.url}, so name one of them: {named}")
@@ -253,10 +273,11 @@ def meant_run(
     environment = environment_in(results, runs.environments, environment)
     catalogs = {plan.identity for plan in runs.plans(environment)}
     plans = runs.plans(environment, catalog)
-    plan = next((plan for plan in plans if not plan.lists_a_part), next(iter(plans), None))
-    if plan is None:
+    if not plans:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(words_on_no_run(results, of_it))
+    without_passes = [plan for plan in plans if not plan.lists_a_part]
+    plan = (without_passes or plans)[0]
     whole = newest_whole(runs.plans(environment, plan.identity))
     notes: list[str] = []
     if plan.has_chosen_rows and whole is not None and whole.run_id != plan.run_id:
@@ -278,13 +299,15 @@ def words_on_no_run(results: Results, of_what: str = "") -> str:
 
 def environment_in(results: Results, there: Iterable[str], wanted: str | None) -> str:
     """Return the environment that is wanted if it is among those of runs, else the only one; ResultsError otherwise."""
-    found = sorted({*there})
-    if not found:
+    environments = sorted(set(there))
+    if not environments:
         raise ResultsError(words_on_no_run(results))
-    if wanted in found or len(found) == 1:
-        return wanted if wanted in found else found[0]
+    if wanted is not None and wanted in environments:
+        return wanted
+    if len(environments) == 1:
+        return environments[0]
     raise ResultsError(
-        f"{results.store.url} holds the environments {', '.join(found)}; name one of them (--environment, in "
+        f"{results.store.url} holds the environments {', '.join(environments)}; name one of them (--environment, in "
         "Python environment=), give the config of one, or name a run."
     )
 
@@ -292,24 +315,31 @@ def environment_in(results: Results, there: Iterable[str], wanted: str | None) -
 def how_it_ended(plan: Plan, legs: Iterable[tuple[int, str | None]]) -> str | None:
     """Return how a run ended, by its legs in their order: as its last one did, or the worst of its partitions' last.
 
-    It is `killed` too if its processes ended before they began all partitions; None without a leg.
+    None without a leg.
     """
     last = {plan.partition_of_leg(number): ended_by for number, ended_by in legs}
     worst = max(last.values(), key=_severity, default=None)
-    return str(EndedBy.KILLED) if worst == EndedBy.COMPLETE and len(last) < plan.partitions else worst
+    # Its processes ended before they began all partitions: the rows of the others remain.
+    if worst == EndedBy.COMPLETE and len(last) < plan.partitions:
+        return str(EndedBy.KILLED)
+    return worst
 
 
 def _severity(ended_by: str | None) -> int:
     ending = ending_of(ended_by)
-    return -1 if ending is None else list(EndedBy).index(EndedBy(ending.word))
+    if ending is None:
+        return -1
+    words = list(EndedBy)  # the worst last
+    return words.index(EndedBy(ending.word))
 
 
 def _outcomes_of(legs: Sequence[LegRecord]) -> tuple[Group, ...]:
-    return tuple(
-        Group(outcome=outcome, verdict=None, reason=None, rows=rows, example="")
-        for outcome in OUTCOMES
-        if (rows := sum(leg.count(outcome) for leg in legs))
-    )
+    groups: list[Group] = []
+    for outcome in OUTCOMES:
+        rows = sum(leg.count(outcome) for leg in legs)
+        if rows:
+            groups.append(Group(outcome=outcome, verdict=None, reason=None, rows=rows, example=""))
+    return tuple(groups)
 
 
 def _killed_leg(results: Results, plan: Plan, leg: int) -> LegRecord:
@@ -322,26 +352,38 @@ def _killed_leg(results: Results, plan: Plan, leg: int) -> LegRecord:
 
 
 def _groups(results: Results, record: RunRecord, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
-    """Count the rows of a run: of a leg that has ended its receipt says them, so that no part of it is read."""
+    of_receipts: list[Row] = []
+    to_read = set(record.numbers)
+    # The receipt of a leg that has ended says its groups: no part of it is read.
     receipts = results.receipts(record.plan) if record.numbers else {}
-    told = {leg: receipt["groups"] for leg, receipt in receipts.items() if "groups" in receipt}
-    untold = {*record.numbers} - told.keys()
-    names = [name for name in results.parts_of("verdicts", record.plan) if leg_of(name) in untold] if untold else []
-    read = add_up_groups([count_groups(table) for table in chain(results.tables(names, OF_GROUP), waiting)])
-    return _added_up([*read, *(group for groups in told.values() if isinstance(groups, list) for group in groups)])
+    for leg, receipt in receipts.items():
+        if "groups" in receipt:
+            to_read.discard(leg)
+            groups = receipt["groups"]
+            of_receipts += groups if isinstance(groups, list) else []
+    names: list[str] = []
+    if to_read:
+        names = [name for name in results.parts_of("verdicts", record.plan) if leg_of(name) in to_read]
+    tables = chain(results.tables(names, OF_GROUP), waiting)
+    of_parts = add_up_groups(list(map(count_groups, tables)))
+    return _added_up([*of_parts, *of_receipts])
 
 
 def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
-    found: dict[tuple[str, str | None, str | None], Group] = {}
+    groups: dict[tuple[str, str | None, str | None], Group] = {}
     for row in rows:
         group = Group(**row)  # type: ignore[arg-type]  # of a receipt, or of the aggregate above
         kind = (group.outcome, group.verdict, group.reason)
-        if (before := found.get(kind)) is not None:
-            group = replace(group, rows=before.rows + group.rows, example=min(before.example, group.example))
-        found[kind] = group
-    return tuple(
-        sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
-    )
+        before = groups.get(kind)
+        if before is not None:
+            first = min(before.example, group.example)
+            group = replace(group, rows=before.rows + group.rows, example=first)
+        groups[kind] = group
+    return tuple(sorted(groups.values(), key=_in_order))
+
+
+def _in_order(group: Group) -> tuple[int, int, str]:
+    return OUTCOMES.index(group.outcome), -group.rows, group.reason or ""
 
 
 def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
@@ -350,38 +392,40 @@ def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
 
 
 def _without_rows(results: Results, plan: Plan) -> RunStatus:
-    ended, opened = _legs_of(results, results.log.runs().run(plan.run_id) or RunRecord(plan=plan))
+    record = results.log.runs().run(plan.run_id)
+    ended, opened = _legs_of(results, record or RunRecord(plan=plan))
     return RunStatus(plan=plan, groups=(), legs=tuple(ended), open_legs=opened)
 
 
 def _legs_of(results: Results, record: RunRecord) -> tuple[list[LegRecord], tuple[OpenLeg, ...]]:
-    """Return the legs that have ended, and those that have not; of one that is just ending, its receipt counts."""
-    legs, ended, opened = Legs(results, record.plan), [*record.legs], list[OpenLeg]()
+    """Return the legs that have ended, and those that have not."""
+    legs = Legs(results, record.plan)
+    ended = list(record.legs)
+    opened: list[OpenLeg] = []
     for leg in record.open:
         signs = legs.signs_of(leg)
         shown = signs.shown()
         if shown is not None:
             opened.append(shown)
-        else:
-            ended.append(LegRecord.of(leg.leg, signs.receipt() or {}))
+            continue
+        # It has ended since the record was read: its receipt counts.
+        ended.append(LegRecord.of(leg.leg, signs.receipt() or {}))
     return ended, tuple(opened)
 
 
 def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
-    """Yield a run with its open legs as the store shows them, every two seconds, until all have ended or are dead.
-
-    Whether one is dead is judged by this process's own clock: another machine's may be wrong.
-    """
+    """Yield a run with its open legs as the store shows them, every two seconds, until all have ended or are dead."""
     changed_at, signs = monotonic(), _signs_of(run.open_legs)
     while True:
         yield run
         sleep(_LOOK_SECONDS)
         run = _without_rows(results, run.plan)
-        there = [leg for leg in run.open_legs if not leg.is_gone]
-        if _signs_of(there) != signs:
-            changed_at, signs = monotonic(), _signs_of(there)
+        legs = [leg for leg in run.open_legs if not leg.is_gone]
+        # Whether a leg is dead is judged by this process's own clock: another machine's may be wrong.
+        if _signs_of(legs) != signs:
+            changed_at, signs = monotonic(), _signs_of(legs)
         is_silent = monotonic() - changed_at > STALE_SECONDS
-        if not there or is_silent:
+        if not legs or is_silent:
             return
 
 
@@ -403,27 +447,29 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     Or until all that are left have been silent for so long that they are dead.
     """
     run = describe_run(results, run_id)
-    legs = there = [leg for leg in run.open_legs if not leg.is_gone]
+    plan = run.plan
+    legs = [leg for leg in run.open_legs if not leg.is_gone]
+    running = legs
     asked: dict[int, OpenLeg] = {}  # one leg of each partition, also one that begins meanwhile
     late_at = monotonic() + wait_seconds
-    changed_at, signs, is_silent = monotonic(), _signs_of(there), False
-    while there:
-        if _signs_of(there) != signs:
-            changed_at, signs = monotonic(), _signs_of(there)
-        for leg in there:
-            if asked.setdefault(run.plan.partition_of_leg(leg.leg), leg) is leg:
+    changed_at, signs, is_silent = monotonic(), _signs_of(running), False
+    while running:
+        if _signs_of(running) != signs:
+            changed_at, signs = monotonic(), _signs_of(running)
+        for leg in running:
+            partition = plan.partition_of_leg(leg.leg)
+            if asked.setdefault(partition, leg) is leg:
                 ask_to_stop(results.store, leg, utc_now())
         # A machine or a container that is gone tells nobody so: its silence by this process's own clock does.
         is_silent = monotonic() - changed_at > STALE_SECONDS
         if is_silent or monotonic() >= late_at:
             break
         sleep(min(_LOOK_SECONDS / 2, wait_seconds))
-        there = [
-            leg for leg in Legs(results, run.plan).shown() if not leg.is_gone and _may_be_asked(asked, run.plan, leg)
-        ]
+        shown = [leg for leg in Legs(results, plan).shown() if not leg.is_gone]
+        running = [leg for leg in shown if _may_be_asked(asked, plan, leg)]
     if legs:
         run = describe_run(results, run_id)
-    return StopReport(run=run, legs=legs, has_ended=not there, is_silent=bool(there) and is_silent)
+    return StopReport(run=run, legs=legs, has_ended=not running, is_silent=bool(running) and is_silent)
 
 
 def _may_be_asked(asked: Mapping[int, OpenLeg], plan: Plan, leg: OpenLeg) -> bool:

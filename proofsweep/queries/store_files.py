@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
@@ -32,9 +33,10 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         if "*" not in name:
             return [name]
         top, _, pattern = name.partition("/*/")
-        folders = [f"{top}/{each}" for each in self._store.folders(top)]
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:  # a year of nights has hundreds of folders
-            names = [name for sizes in pool.map(self._sizes, folders) for name in sizes]
+        folders = [f"{top}/{folder}" for folder in self._store.folders(top)]
+        # A year of nights has hundreds of folders, and each is a request.
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            names = list(chain.from_iterable(pool.map(self._sizes, folders)))
         return [name for name in names if fnmatchcase(name.rpartition("/")[2], pattern)]
 
     def info(self, path: str, **_: object) -> dict[str, object]:
@@ -53,9 +55,12 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
         """Read a range; a small object is asked for once, as its footer and each of its columns are read apart."""
-        size = self._sizes(name.rpartition("/")[0]).get(name, 0)
+        folder = name.rpartition("/")[0]
+        size = self._sizes(folder).get(name, 0)
         content = self._whole(name) if 0 < size <= _BLOCK_BYTES else None
-        return self._store.read_range(name, start, end) if content is None else content[start:end]
+        if content is None:
+            return self._store.read_range(name, start, end)
+        return content[start:end]
 
 
 class _Object(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types

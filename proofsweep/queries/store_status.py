@@ -1,6 +1,6 @@
 """How a results store stands: its catalogs, the runs that are active, and what is left of each quota."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -59,9 +59,12 @@ class CatalogStatus:
     run_remaining: int | None  # those of them without an outcome; None while a process works on it, or if damaged
 
     def document(self) -> dict[str, object]:
-        facts = {"environment": self.environment, "catalog": self.catalog, **dict.fromkeys(_COUNTS), **self.counts}
-        own = ("last_run", "ended_by", "last_at", "run_items", "run_remaining")
-        return facts | {name: getattr(self, name) for name in own}
+        document: dict[str, object] = {"environment": self.environment, "catalog": self.catalog}
+        document |= dict.fromkeys(_COUNTS)  # a folder that is never listed whole has them too, as null
+        document |= self.counts
+        for name in ("last_run", "ended_by", "last_at", "run_items", "run_remaining"):
+            document[name] = getattr(self, name)
+        return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +85,10 @@ class StoreStatus:
     retired: Sequence[RetiredCatalog] = ()
 
     def document(self) -> dict[str, object]:
-        active = [
-            {"environment": plan.environment, "catalog": plan.catalog, **leg.document()} for plan, leg in self.active
-        ]
+        active: list[dict[str, object]] = []
+        for plan, leg in self.active:
+            of_plan = {"environment": plan.environment, "catalog": plan.catalog}
+            active.append(of_plan | leg.document())
         return {
             "at": self.at.isoformat(timespec="seconds"),
             "catalogs": [catalog.document() for catalog in self.catalogs],
@@ -96,23 +100,27 @@ class StoreStatus:
 
 def store_status(results: Results, now: datetime) -> StoreStatus:
     """Read how a store stands; it makes no call to a service. ResultsError if the store cannot be read."""
-    runs_there = results.log.runs()
-    runs = [run for run in runs_there.counted_first() if not run.is_superseded]
+    index = results.log.runs()
+    runs = [run for run in index.counted_first() if not run.is_superseded]
     legs: dict[str, list[OpenLeg]] = {}
-    for leg in legs_of_store(results, runs_there):
+    for leg in legs_of_store(results, index):
         legs.setdefault(leg.run_id, []).append(leg)
-    active = [(run.plan, leg) for run in runs for leg in legs.get(run.plan.run_id, []) if leg.is_alive]
+    active: list[tuple[Plan, OpenLeg]] = []
+    for run in runs:
+        alive = [leg for leg in legs.get(run.plan.run_id, []) if leg.is_alive]
+        active += [(run.plan, leg) for leg in alive]
     environments = sorted({run.plan.environment for run in runs})
-    last = {(run.plan.environment, run.plan.identity): run for run in reversed(runs)}
     counts = _counts_of(results, environments)
-    catalogs = [
-        _catalog_of(results, run, legs.get(run.plan.run_id, []), counts.get(key, {}))
-        for key, run in sorted(last.items())
-    ]
-    found = (_quota_of(results, name, runs, active) for name in environments)
-    quotas = [quota for quota in found if quota is not None]
-    retired = _retired(results) if runs_there.retired else []
-    return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas, retired=retired)
+    # The first of a catalog's runs is the one that counts, so it is put in last.
+    last = {(run.plan.environment, run.plan.identity): run for run in reversed(runs)}
+    catalogs: list[CatalogStatus] = []
+    for key, run in sorted(last.items()):
+        legs_of_run = legs.get(run.plan.run_id, [])
+        catalogs.append(_catalog_of(results, run, legs_of_run, counts.get(key, {})))
+    quotas = [_quota_of(results, environment, runs, active) for environment in environments]
+    known = list(filter(None, quotas))
+    retired = _retired(results) if index.retired else []
+    return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=known, retired=retired)
 
 
 def _retired(results: Results) -> list[RetiredCatalog]:
@@ -126,8 +134,11 @@ def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str,
     if not environments:
         return {}
     with answering(results, environments, "coverage") as connection:
-        found = connection.execute(with_views("coverage") + _COVERAGE).fetchall()
-        return {(name, identity): dict(zip(_COUNTS, counts, strict=True)) for name, identity, *counts in found}
+        rows = connection.execute(with_views("coverage") + _COVERAGE).fetchall()
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for environment, identity, *numbers in rows:
+        counts[environment, identity] = dict(zip(_COUNTS, numbers, strict=True))
+    return counts
 
 
 def _catalog_of(results: Results, run: RunRecord, legs: Sequence[OpenLeg], counts: Mapping[str, int]) -> CatalogStatus:
@@ -156,13 +167,15 @@ def _remaining(results: Results, plan: Plan) -> int | None:
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenLeg]) -> tuple[str, datetime]:
-    if alive := [leg.holder.taken_at for leg in legs if leg.is_alive]:
+    alive = [leg.holder.taken_at for leg in legs if leg.is_alive]
+    if alive:
         return "active", min(alive)
     if legs:
         return str(EndedBy.KILLED), max(leg.beaten_at for leg in legs)
-    ended_by = how_it_ended(run.plan, ((leg.leg, leg.ended_by) for leg in run.legs))
-    ends = [leg.finished_at for leg in run.legs if leg.finished_at is not None]
-    return ended_by or "planned only", max(ends, default=datetime.fromisoformat(run.plan.created_at))
+    ended_by = how_it_ended(run.plan, [(leg.leg, leg.ended_by) for leg in run.legs])
+    ends = filter(None, [leg.finished_at for leg in run.legs])
+    planned_at = datetime.fromisoformat(run.plan.created_at)
+    return ended_by or "planned only", max(ends, default=planned_at)
 
 
 def _quota_of(
@@ -172,24 +185,41 @@ def _quota_of(
 
     A change is announced with the answers that it affects: what runs are told may not be told to monitoring.
     """
-    of_legs, of_probes, of_beats = list[QuotaStatus](), list[QuotaStatus](), list[QuotaStatus]()
-    for leg in chain.from_iterable(run.legs for run in runs if run.plan.environment == environment):
-        left, header = leg.counts.get("quota_after"), leg.counts.get("sunset")
-        if leg.finished_at is not None and isinstance(left, int):
-            sunset = None if header is None else str(header)
-            of_legs.append(QuotaStatus(environment, left, leg.finished_at, leg.quota_reset, sunset))
-    since = max((quota.as_of.date() for quota in of_legs), default=None)
+    of_legs = [_quotas_of_legs(run) for run in runs if run.plan.environment == environment]
+    last: list[QuotaStatus] = _last_of(chain.from_iterable(of_legs))
+    # Monitoring writes a table a day: those before the last leg's end say nothing newer, and are not read.
+    since = last[0].as_of.date() if last else None
+    of_probes: list[QuotaStatus] = []
     with damage_named():
         for probe in newest_probes(results, environment, since):
-            left, reset = probe.rate_remaining, probe.rate_reset
-            of_probes.append(QuotaStatus(environment, left, probe.started_at, reset, probe.sunset))
-    for plan, at_work in active:
-        progress = at_work.progress
+            quota = QuotaStatus(environment, probe.rate_remaining, probe.started_at, probe.rate_reset, probe.sunset)
+            of_probes.append(quota)
+    last += _last_of(of_probes)
+    of_beats: list[QuotaStatus] = []
+    for plan, leg in active:
+        progress = leg.progress
         if plan.environment == environment and progress and progress.quota_left is not None:
-            of_beats.append(QuotaStatus(environment, progress.quota_left, at_work.beaten_at))
-    last = [max(said, key=_when) for said in (of_legs, of_probes, of_beats) if said]
-    sunset = next((quota.sunset for quota in last if quota.sunset is not None), None)
-    return replace(max(last, key=_when), sunset=sunset) if last else None
+            of_beats.append(QuotaStatus(environment, progress.quota_left, leg.beaten_at))
+    last += _last_of(of_beats)
+    if not last:
+        return None
+    announced = filter(None, [quota.sunset for quota in last])
+    return replace(max(last, key=_when), sunset=next(announced, None))
+
+
+def _quotas_of_legs(run: RunRecord) -> Iterator[QuotaStatus]:
+    for leg in run.legs:
+        left, header = leg.counts.get("quota_after"), leg.counts.get("sunset")
+        if leg.finished_at is None or not isinstance(left, int):
+            continue
+        sunset = None if header is None else str(header)
+        yield QuotaStatus(run.plan.environment, left, leg.finished_at, leg.quota_reset, sunset)
+
+
+def _last_of(quotas: Iterable[QuotaStatus]) -> list[QuotaStatus]:
+    """Return the newest one; none of none."""
+    in_order = sorted(quotas, key=_when, reverse=True)
+    return in_order[:1]
 
 
 def _when(quota: QuotaStatus) -> datetime:

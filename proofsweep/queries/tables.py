@@ -45,6 +45,7 @@ _PARTS = "{}/*/[!.]*.parquet"  # without hidden files, which a copying tool or a
 _LISTINGS = ("run_id", "environment", "identity", "catalog")  # of each catalog the newest run that listed all of it
 _CHECKED_ROWS = 200_000  # that are read wholly to find damage; it takes 0.1 s
 _NAMED = re.compile(r"\bstore\.(\w+)")
+_WILDCARDS = re.compile(r"[*?\[]")
 _PRUNED = ("run_id", "environment", "identity")
 _OF_PLAN = {
     **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
@@ -80,49 +81,70 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     Of what takes a listing of each day or run only that which is `asked` in SQL, None for all.
     """
     latest = Latest(results)
-    runs, counted = list(latest.runs.newest_first()), latest.runs.counted_first()
+    runs = list(latest.runs.newest_first())
+    counted = latest.runs.counted_first()
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     # In a bucket each listing is a request, and a year has hundreds of days and runs.
     named = None if asked is None else frozenset(_NAMED.findall(asked))
     tables = [table for table in SCHEMAS if named is None or table in named]
-    # Before parts are listed: rows move there.
-    journalled = []
-    for table in _KEYS_OF_ROWS:
-        is_needed = table == "verdicts" or table in tables  # the newest row of a file may be in a journal
-        if _create_journalled(connection, table, unpublished_of_all(results, table) if is_needed else []):
-            journalled.append(table)
-    has_parts = some_at_once(tables, partial(_has_parts, results), REQUESTS_AT_ONCE)
-    for table, is_filled in zip(tables, has_parts, strict=True):
-        parts = _location_of(results, _PARTS.format(table))
-        query = _reading_parts(table, [parts]) if is_filled else _empty_table(table)
-        _create_view(connection, table, _with_journalled(table, query) if table in journalled else query)
+    _create_tables_of_rows(connection, results, tables)
     if named is None or "verdicts_files" in named:
         every = quoted(_location_of(results, _PARTS.format("verdicts")))
         files = f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
         of_journals = "SELECT DISTINCT filename, run_id FROM store.journalled_verdicts"
         _create_view(connection, "verdicts_files", f"{files} UNION ALL {of_journals}")
-    living = {(run.plan.environment, run.plan.identity) for run in counted}
-    without_a_run = [run for run in runs if (run.plan.environment, run.plan.identity) not in living]
+    living = set(map(_catalog_of, counted))
+    without_a_run = [run for run in runs if _catalog_of(run) not in living]
     _create_listings(connection, results, counted, "listing")
     _create_listings(connection, results, without_a_run, "retired_listing")
     if named is None or "gone" in named:
-        folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
-        names = list(chain.from_iterable(some_at_once(folders, results.store.names, REQUESTS_AT_ONCE)))
-        damaged = _unreadable(connection, results, names)
-        for name in damaged:
-            _say_unreadable(results, name, "what it says is gone")
-        whole = [_location_of(results, name) for name in names if name not in damaged]
-        _create_view(connection, "gone", _items_in(whole, GONE))
-    retired = {run.plan.run_id for run in runs} - {run.plan.run_id for run in counted}
-    plans = (_plan_row(run) | {"is_retired": run.plan.run_id in retired} for run in runs)
+        _create_gone(connection, results, runs)
+    counted_ids = {run.plan.run_id for run in counted}
+    plans: list[dict[str, object]] = []
+    for run in runs:
+        is_retired = run.plan.run_id not in counted_ids
+        plans.append(_plan_row(run) | {"is_retired": is_retired})
     _create_from(connection, "plans", plans, _PLAN_COLUMNS)
     _create_from(connection, "pruned", _pruned(latest.runs), dict.fromkeys(_PRUNED, "VARCHAR"))
-    last_inventories = ({"operation_id": operation_id} for operation_id in _last_inventories(latest.runs))
+    last_inventories = [{"operation_id": operation_id} for operation_id in _last_inventories(latest.runs)]
     _create_from(connection, "last_inventories", last_inventories, {"operation_id": "VARCHAR"})
     _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
         _create_view(connection, name, query)
     return [run.plan for run in runs]
+
+
+def _catalog_of(run: RunRecord) -> tuple[str, str]:
+    return run.plan.environment, run.plan.identity
+
+
+def _create_tables_of_rows(connection: duckdb.DuckDBPyConnection, results: Results, tables: Sequence[str]) -> None:
+    # Journals are read before parts are listed: rows move there meanwhile, and would be in neither.
+    journalled: list[str] = []
+    for table in _KEYS_OF_ROWS:
+        waiting: Sequence[pa.Table] = []
+        if table == "verdicts" or table in tables:  # the newest row of a file may be in a journal
+            waiting = unpublished_of_all(results, table)
+        if _create_journalled(connection, table, waiting):
+            journalled.append(table)
+    has_parts = some_at_once(tables, partial(_has_parts, results), REQUESTS_AT_ONCE)
+    for table, is_filled in zip(tables, has_parts, strict=True):
+        parts = _location_of(results, _PARTS.format(table))
+        query = _reading_parts(table, [parts]) if is_filled else _empty_table(table)
+        if table in journalled:
+            query = _with_journalled(table, query)
+        _create_view(connection, table, query)
+
+
+def _create_gone(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
+    folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
+    listed = some_at_once(folders, results.store.names, REQUESTS_AT_ONCE)
+    names = list(chain.from_iterable(listed))
+    damaged = _unreadable(connection, results, names)
+    for name in damaged:
+        _say_unreadable(results, name, "what it says is gone")
+    whole = [_location_of(results, name) for name in names if name not in damaged]
+    _create_view(connection, "gone", _items_in(whole, GONE))
 
 
 def _create_journalled(connection: duckdb.DuckDBPyConnection, table: str, waiting: Sequence[pa.Table]) -> bool:
@@ -155,17 +177,20 @@ def _create_listings(
     connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord], name: str
 ) -> None:
     """Make a view of the items of the newest whole listing of each catalog, and a table of their runs: `<name>s`."""
-    newest = [*newest_listings(runs).values()]
+    newest = list(newest_listings(runs).values())
     listings = list(some_at_once(newest, partial(listing_objects, results), REQUESTS_AT_ONCE))
-    damaged = _unreadable(connection, results, list(chain(*listings)))
-    # A part of a listing would call the rest of its files gone, so a damaged one counts as none.
+    damaged = _unreadable(connection, results, list(chain.from_iterable(listings)))
+    locations: list[str] = []
+    rows: list[dict[str, object]] = []
     for run, objects in zip(newest, listings, strict=True):
-        if own := [name for name in objects if name in damaged]:
-            _say_unreadable(results, own[0], f"what {run.plan.catalog} lists")
-            objects.clear()
-    _create_view(connection, name, _items_in([_location_of(results, part) for part in chain(*listings)], ITEMS))
-    listed = [run.plan for run, objects in zip(newest, listings, strict=True) if objects]
-    rows = [{name: getattr(plan, name) for name in _LISTINGS} for plan in listed]
+        # A part of a listing would call the rest of its files gone, so a damaged one counts as none.
+        unreadable = [part for part in objects if part in damaged]
+        if unreadable:
+            _say_unreadable(results, unreadable[0], f"what {run.plan.catalog} lists")
+        elif objects:
+            locations += [_location_of(results, part) for part in objects]
+            rows.append({column: getattr(run.plan, column) for column in _LISTINGS})
+    _create_view(connection, name, _items_in(locations, ITEMS))
     _create_from(connection, f"{name}s", rows, dict.fromkeys(_LISTINGS, "VARCHAR"))
 
 
@@ -188,6 +213,7 @@ def _unreadable(connection: duckdb.DuckDBPyConnection, results: Results, names: 
             try:
                 table_of(read_required(results.store, name))
             except (ResultsError, pa.ArrowException, OSError) as error:
+                # A store that is away damages nothing: its files must not count as gone.
                 if isinstance(error, ResultsError) and error.is_outage:
                     raise
                 found.append(name)
@@ -222,24 +248,23 @@ def _pruned(runs: Runs) -> Iterator[Mapping[str, object]]:
     for run_id in sorted(runs.prunings):
         run = runs.run(run_id)
         if run is not None:
-            yield dict(zip(_PRUNED, (run_id, run.plan.environment, run.plan.identity), strict=True))
+            yield {column: getattr(run.plan, column) for column in _PRUNED}
 
 
 def _last_inventories(runs: Runs) -> Iterable[str]:
     """Return of each environment the last inventory that came to its end."""
     inventories = [record for record in runs.operations.values() if record.plan.kind == OperationKind.INVENTORY]
-    whole = sorted(record.plan.operation_id for record in inventories if record.is_complete)
-    return {runs.operations[operation_id].plan.environment: operation_id for operation_id in whole}.values()
+    plans = [record.plan for record in inventories if record.is_complete]
+    plans.sort(key=lambda plan: plan.operation_id)
+    last = {plan.environment: plan.operation_id for plan in plans}
+    return last.values()
 
 
 def _plan_row(run: RunRecord) -> dict[str, object]:
-    return {
-        **{name: getattr(run.plan, name) for name in _OF_PLAN},
-        "is_partial": run.plan.lists_a_part,
-        "has_chosen_rows": run.plan.has_chosen_rows,
-        "remaining": run.remaining,
-        "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
-    }
+    row: dict[str, object] = {name: getattr(run.plan, name) for name in _OF_PLAN}
+    row |= {"is_partial": run.plan.lists_a_part, "has_chosen_rows": run.plan.has_chosen_rows}
+    row |= {"remaining": run.remaining, "failed": sum(leg.count("failed") for leg in run.legs)}
+    return row
 
 
 def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, latest: Latest) -> None:
@@ -247,9 +272,10 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
 
     The base holds nearly all items, each once. So only keys that are in the tail too are sorted.
     """
-    tail = [(leg.plan.run_id, leg.leg) for leg in latest.tail]
-    _create_from(connection, "tail", (dict(zip(_LEG, leg, strict=True)) for leg in tail), _LEG)
-    parts = [_location_of(results, name) for name in _parts_of_runs(results, [leg.plan for leg in latest.tail])]
+    tail = [{"run_id": leg.plan.run_id, "leg": leg.leg} for leg in latest.tail]
+    _create_from(connection, "tail", tail, _LEG)
+    names = _parts_of_runs(results, [leg.plan for leg in latest.tail])
+    parts = [_location_of(results, name) for name in names]
     rows = _reading_parts("verdicts", parts) if parts else _empty_table("verdicts")
     every = f"{rows} UNION ALL BY NAME FROM store.journalled_verdicts"
     _create_view(connection, "recent", f"SELECT {_OF_ROW} FROM ({every}) SEMI JOIN store.tail USING (run_id, leg)")
@@ -266,44 +292,53 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
 
 def _parts_of_runs(results: Results, plans: Sequence[Plan]) -> list[str]:
     """Name the parts of some runs from listings of their days alone."""
-    runs, days = {plan.run_id for plan in plans}, {layout.table_folder("verdicts", plan.run_date) for plan in plans}
-    names = chain.from_iterable(some_at_once(sorted(days), results.store.names, REQUESTS_AT_ONCE))
-    return [name for name in names if layout.run_of(name) in runs]
+    runs = {plan.run_id for plan in plans}
+    folders = {layout.table_folder("verdicts", plan.run_date) for plan in plans}
+    listed = some_at_once(sorted(folders), results.store.names, REQUESTS_AT_ONCE)
+    return [name for name in chain.from_iterable(listed) if layout.run_of(name) in runs]
 
 
 def _reading_parts(table: str, locations: Sequence[str]) -> str:
     schema = SCHEMAS[table]
-    columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
-    further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
-    return f"SELECT {', '.join([columns, *further])} FROM {_reading(schema, locations)}"
+    columns = ["*", _RUN_DATE]
+    if "run_id" in schema.names:
+        columns[0] = f"* REPLACE ({_RUN_ID.format('filename')})"
+    if table == "verdicts":
+        columns.append("filename")
+    return f"SELECT {', '.join(columns)} FROM {_reading(schema, locations)}"
 
 
 def _location_of(results: Results, name: str) -> str:
     """Return how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
     if read_by_us(results.store):
         return f"{STORE_SCHEME}://{name}"
-    url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)  # it is no pattern
+    # DuckDB takes a path for a pattern: a folder may have such a letter in its name.
+    url = _WILDCARDS.sub(r"[\g<0>]", results.store.url)
     return f"{url}/{name}"
 
 
 def _reading(schema: pa.Schema, locations: Sequence[str]) -> str:
     """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
-    columns = (
-        f"{quoted(name)}: {{name: {quoted(name)}, type: {quoted(kind)}, default_value: NULL}}"
-        for name, kind in _kinds_of(schema).items()
-    )
+    columns: list[str] = []
+    for name, kind in _kinds_of(schema).items():
+        column = f"name: {quoted(name)}, type: {quoted(kind)}, default_value: NULL"
+        columns.append(f"{quoted(name)}: {{{column}}}")
     listed = ", ".join(map(quoted, locations))
     return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
 
 
 def _empty_table(table: str) -> str:
     """Return a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
-    further = {"run_date": "DATE"} | ({"filename": "VARCHAR"} if table == "verdicts" else {})
-    return _without_rows(_kinds_of(SCHEMAS[table]) | further)
+    kinds = _kinds_of(SCHEMAS[table])
+    kinds["run_date"] = "DATE"
+    if table == "verdicts":
+        kinds["filename"] = "VARCHAR"
+    return _without_rows(kinds)
 
 
 def _without_rows(kinds: Mapping[str, str]) -> str:
-    return f"SELECT {', '.join(f'NULL::{kind} AS {name}' for name, kind in kinds.items())} WHERE false"
+    columns = [f"NULL::{kind} AS {name}" for name, kind in kinds.items()]
+    return f"SELECT {', '.join(columns)} WHERE false"
 
 
 def _kinds_of(schema: pa.Schema) -> dict[str, str]:
@@ -320,8 +355,8 @@ def _items_in(locations: Sequence[str], schema: pa.Schema) -> str:
 
 def _advice() -> Mapping[str, str]:
     """Return `store.advice`, by reason, and `store.general_advice`, for any other reason."""
-    entries = reason_entries().items()
-    advice = ",\n    ".join(f"({quoted(reason)}, {quoted(entry.remedy)})" for reason, entry in entries)
+    rows = [f"({quoted(reason)}, {quoted(entry.remedy)})" for reason, entry in reason_entries().items()]
+    advice = ",\n    ".join(rows)
     return {
         "advice": f"FROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)",
         "general_advice": f"SELECT {quoted(about(None).remedy)} AS general_advice",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from itertools import takewhile
 
 from proofsweep.domain.tags import BLANKS, LOWER_FORMS, UNSEEN_MARKS, spellings_by_key
 from proofsweep.store.sql import quoted, quoted_name
@@ -36,11 +37,13 @@ def views(tags: Iterable[str] = ()) -> list[View]:
     A tag whose name is a column of `verdicts` or a word of the views' own queries is `tag_<name>`, in each of them. Of
     spellings that differ in case alone the first one names the column.
     """
-    found = [_view(name) for name in NAMES]
+    without_tags = list(map(_view, NAMES))
     # A column of another name makes no name in a query ambiguous, and no name means two things in two views.
-    taken = frozenset().union(_COLUMNS, *(view.words for view in found))
-    columns = "".join(f", {value} AS {quoted_name(name)}" for name, value in _tag_columns(tags, taken))
-    return [replace(view, query=view.query.replace(_TAGS, columns)) for view in found]
+    taken = _COLUMNS.union(*(view.words for view in without_tags))
+    columns = ""
+    for name, value in _tag_columns(tags, taken):
+        columns += f", {value} AS {quoted_name(name)}"
+    return [replace(view, query=view.query.replace(_TAGS, columns)) for view in without_tags]
 
 
 def _tag_columns(tags: Iterable[str], taken: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -58,11 +61,17 @@ def _tag_columns(tags: Iterable[str], taken: Iterable[str]) -> Iterator[tuple[st
 def _view(name: str) -> View:
     """Read a view; the comment at the top of its file is its meaning. That of a table needs no file."""
     file = files(__package__).joinpath("sql", f"{name}.sql")
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else [_OF_TABLE.format(name)]
-    about = [line for line in lines if line.startswith("-- ")]
-    meaning = TABLES[name].meaning if name in TABLES else " ".join(line.removeprefix("-- ") for line in about)
-    query = "\n".join(lines[len(about) :])
-    return View(name, meaning, query, words_of(_NO_NAMES.sub("", query)))
+    text = file.read_text(encoding="utf-8") if file.is_file() else _OF_TABLE.format(name)
+    lines = text.splitlines()
+    comment = [line.removeprefix("-- ") for line in takewhile(_is_comment, lines)]
+    meaning = TABLES[name].meaning if name in TABLES else " ".join(comment)
+    query = "\n".join(lines[len(comment) :])
+    words = words_of(_NO_NAMES.sub("", query))
+    return View(name, meaning, query, words)
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("-- ")
 
 
 def words_of(sql: str) -> frozenset[str]:
@@ -71,12 +80,15 @@ def words_of(sql: str) -> frozenset[str]:
 
 def read_by(asked: str, known: Sequence[View]) -> list[View]:
     """Return views that SQL names, and those that they read, in their order: each takes as long to make as a query."""
-    found, read = [], words_of(asked)
+    read: list[View] = []
+    words = words_of(asked)
+    # A view stands after those that it reads, so one look from the end finds them all.
     for view in reversed(known):
-        if view.name in read:
-            found.append(view)
-            read |= view.words
-    return found[::-1]
+        if view.name in words:
+            read.append(view)
+            words |= view.words
+    read.reverse()
+    return read
 
 
 def with_views(*names: str) -> str:
@@ -84,15 +96,21 @@ def with_views(*names: str) -> str:
 
     `getvariable('environments')` says which environments they show.
     """
-    read = (f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read_by(" ".join(names), views()))
-    return f"WITH {', '.join(read)}"
+    read = read_by(" ".join(names), views())
+    clauses = [f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read]
+    return f"WITH {', '.join(clauses)}"
 
 
 def value_of_tag(spellings: Iterable[str]) -> str:
     """Return the expression for the value of a tag of a row, whose name has one of these spellings."""
-    pointers = ("/" + spelling.replace("~", "~0").replace("/", "~1") for spelling in spellings)
-    values = [f"json_extract_string(tags, {quoted(pointer)})" for pointer in pointers]
-    return f"coalesce({', '.join(values)})" if len(values) > 1 else "".join(values)
+    values: list[str] = []
+    for spelling in spellings:
+        # RFC 6901: in a JSON pointer a tilde and a slash of a name are written so.
+        pointer = "/" + spelling.replace("~", "~0").replace("/", "~1")
+        values.append(f"json_extract_string(tags, {quoted(pointer)})")
+    if len(values) == 1:
+        return values[0]
+    return f"coalesce({', '.join(values)})"
 
 
 def key_of(value: str) -> str:
