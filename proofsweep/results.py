@@ -62,9 +62,11 @@ class ResultsStore:
         if there is no run, or the store has several environments and it is not clear which one is meant.
         """
         wanted = environment or self._environment
-        plans = self._results.log.runs().plans(None if wanted == "all" else wanted, catalog)
+        of_all = wanted in {None, "all"}
+        plans = self._results.log.runs().plans(None if of_all else wanted, catalog)
         if plans and wanted is None:
-            meant = environment_in(self._results, (plan.environment for plan in plans), self._of_config)
+            environments = {plan.environment for plan in plans}
+            meant = environment_in(self._results, environments, self._of_config)
             plans = [plan for plan in plans if plan.environment == meant]
         newest = newest_whole(plans)
         if newest is None:
@@ -97,18 +99,26 @@ class ResultsStore:
         there is no such table, view, run or column, or the store cannot be read.
         """
         plan = None if run_id is None else self._results.plan(run_id)
-        named = environment or (self._environment if plan is None else None)
+        # A run has its own environment: that of the store is not for it.
+        named = environment
+        if plan is None:
+            named = environment or self._environment
         if name not in SCHEMAS or named is not None:
             return self._view(name, plan, columns, named)
         self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
-        parts = self._results.all_parts(name) if plan is None else self._results.parts_of(name, plan)
+        results = self._results
+        parts = results.all_parts(name) if plan is None else results.parts_of(name, plan)
         chosen = SCHEMAS[name].names if columns is None else list(columns)
-        found = self._results.table(name, parts, chosen)
+        tables = [results.table(name, parts, chosen)]
+        if name not in _OF_RUNS:
+            return tables[0]
         # After the parts: a row that comes into one meanwhile is never here twice.
-        for waiting in unpublished_of_all(self._results, name) if name in _OF_RUNS else ():
-            own = waiting if plan is None else waiting.filter(pc.field("run_id") == plan.run_id)
-            found = pa.concat_tables([found, own.select(chosen)], promote_options="default")
-        return found
+        for waiting in unpublished_of_all(results, name):
+            own = waiting
+            if plan is not None:
+                own = waiting.filter(pc.field("run_id") == plan.run_id)
+            tables.append(own.select(chosen))
+        return pa.concat_tables(tables, promote_options="default")
 
     def latest(self, *, environment: str | None = None) -> pa.Table:
         """Return one row per item, its newest answer: `store.latest().group_by("outcome").aggregate([...])`."""
@@ -163,9 +173,15 @@ class ResultsStore:
     def _view(self, name: str, plan: Plan | None, columns: Sequence[str] | None, environment: str | None) -> pa.Table:
         if name not in NAMES:
             raise ResultsError(f"There is no table or view {name!r}; there are {', '.join(NAMES)}.")
-        answer = self.sql(f"FROM {name}", environment or (None if plan is None else plan.environment))
-        self._refuse_unknown(name, {*(columns or ()), *(["run_id"] if plan else [])}.difference(answer.columns))
-        chosen = answer if plan is None else answer.filter(f"run_id = {quoted(plan.run_id)}")
+        needed = set(columns or ())
+        if plan is not None:
+            environment = environment or plan.environment
+            needed.add("run_id")
+        answer = self.sql(f"FROM {name}", environment)
+        self._refuse_unknown(name, needed.difference(answer.columns))
+        chosen = answer
+        if plan is not None:
+            chosen = answer.filter(f"run_id = {quoted(plan.run_id)}")
         if columns is not None:
             chosen = chosen.select(*map(quoted_name, columns))  # DuckDB reads a text as SQL
         rows: pa.Table = chosen.to_arrow_table()
@@ -182,9 +198,12 @@ def _with_int64(answer: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
     kinds = [kind.id for kind in getattr(answer, "types", ())]  # a statement without rows answers None
     if "hugeint" not in kinds:
         return answer
-    columns = []
-    for place, (name, kind) in enumerate(zip(answer.columns, kinds, strict=True), 1):
-        value = f"#{place}::BIGINT" if kind == "hugeint" else f"#{place}"
+    columns: list[str] = []
+    for name, kind in zip(answer.columns, kinds, strict=True):
+        # By its position: a query may have a name twice.
+        value = f"#{len(columns) + 1}"
+        if kind == "hugeint":
+            value += "::BIGINT"
         columns.append(f"{value} AS {quoted_name(name)}")
     return answer.project(", ".join(columns))
 
@@ -196,6 +215,6 @@ def open_results(url: str, environment: str | None = None) -> ResultsStore:
     is probably misspelt.
     """
     results = Results(open_store(url))
-    if not any(results.store.folders(each) for each in ("_runs", "probes")):
+    if not any(map(results.store.folders, ("_runs", "probes"))):
         raise ResultsError(f"There is no results store at {results.store.url}.")
     return ResultsStore(results, environment)

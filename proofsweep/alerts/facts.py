@@ -43,7 +43,7 @@ from proofsweep.domain.text import counted, remaining_words
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.ingest.rules import Decision
 from proofsweep.operations.rotate import recorded_rotations
-from proofsweep.queries.status import RunStatus, describe_run
+from proofsweep.queries.status import Group, RunStatus, describe_run
 from proofsweep.reports.run import ending_of
 from proofsweep.store import layout
 from proofsweep.store.objects import json_bytes, sha256_hex
@@ -173,8 +173,10 @@ class AlertFacts:
             self.record_idle(watched)
 
         def gather() -> tuple[list[Alert], list[str]]:
-            over = self._over_after_pass(end.subject, report) if report.is_whole else []
-            return alerts_of_end(end), over
+            # A pass over a part of a folder says nothing of the rest of it.
+            if not report.is_whole:
+                return alerts_of_end(end), []
+            return alerts_of_end(end), self._over_after_pass(end.subject, report)
 
         return gather
 
@@ -196,7 +198,9 @@ class AlertFacts:
         over = over_if_it_works(self.environment, identity)
         # The service is asked only if somebody was told: a night with nothing due makes no call.
         was_told = any(map(self._is_remembered, over))
-        return over if was_told and self.is_well() else []
+        if was_told and self.is_well():
+            return over
+        return []
 
     def _is_remembered(self, cause: str) -> bool:
         return read_memory(self.results.store, name_of(cause)) is not None
@@ -328,7 +332,9 @@ class AlertFacts:
         return alerts
 
     def _works(self, *, works: bool) -> list[str]:
-        return [cause_of(AlertKind.KEY_REFUSED, self.environment)] if works else []
+        if not works:
+            return []
+        return [cause_of(AlertKind.KEY_REFUSED, self.environment)]
 
     def _here(self, catalog: str | None, rows: str | None = None) -> About:
         return About(
@@ -355,11 +361,16 @@ def _details_of(run: RunStatus) -> list[str]:
     details = [f"How it ended: {harmless(ending_of(run))}."]
     if run.why is not None:
         details.append(f"It said: {quoted(run.why)}")
-    kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
-    stop = ":" if kinds else "."
-    details.append(f"{run.finished:,} of {run.plan.items:,} rows have their outcome{stop}")
-    details += shortened(kinds)
-    return details
+    counts = f"{run.finished:,} of {run.plan.items:,} rows have their outcome"
+    kinds = list(map(_line_of_group, run.groups))
+    if not kinds:
+        return [*details, f"{counts}."]
+    return [*details, f"{counts}:", *shortened(kinds)]
+
+
+def _line_of_group(group: Group) -> str:
+    label = quoted(group.label)
+    return f"- {group.rows:,} {label}: {group.what_to_do}"
 
 
 def _key_of(run: RunStatus) -> str | None:

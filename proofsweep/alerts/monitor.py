@@ -60,7 +60,9 @@ class ProbeBatch:
         days = [dict(row) for row in self.usage]
         for day in days:
             day.pop("asked_at", None)  # the probe has it
-        return json.dumps(days, ensure_ascii=False) if days else None
+        if not days:
+            return None
+        return json.dumps(days, ensure_ascii=False)
 
 
 def probe_service(partner: Partner) -> ProbeBatch:
@@ -107,13 +109,17 @@ def _words_of(probe: Row) -> str:
     left, limit = probe["rate_remaining"], probe["rate_limit"]
     if not isinstance(left, int):
         return words
-    of_limit = f" of {limit:,}" if isinstance(limit, int) else ""
-    words += f", {left:,}{of_limit} calls left"
+    words += f", {left:,}"
+    if isinstance(limit, int):
+        words += f" of {limit:,}"
+    words += " calls left"
     # Nothing is said of a reset that is past: the calls that are left are those of a new period by then.
     reset, started_at = probe["rate_reset"], probe["started_at"]
     if not isinstance(reset, datetime) or not isinstance(started_at, datetime):
         return words
-    return f"{words} until {minute_of(reset)}" if reset > started_at else words
+    if reset > started_at:
+        words += f" until {minute_of(reset)}"
+    return words
 
 
 def monitor(facts: AlertFacts, partner: Partner) -> tuple[ProbeBatch, list[Alert], list[str]]:
@@ -186,8 +192,9 @@ class Check:
         """Tell of the newest run of each catalog, as long as the next one of the schedule would resume it."""
         facts = self.facts
         oldest = new_run_id(resumable_since(facts.clock()), "")
-        runs = [run for run in facts.runs(location) if not run.is_superseded and run.plan.run_id >= oldest]
-        newest = {run.plan.identity: run for run in reversed(runs)}
+        # Nobody resumes an older run. Each catalog's newest is looked at, however many newer ones others have.
+        runs = [run for run in facts.runs(location) if run.plan.run_id >= oldest]
+        newest = {run.plan.identity: run for run in reversed(runs) if not run.is_superseded}
         for record in newest.values():
             if record.is_over or self._is_at_work(record):
                 continue

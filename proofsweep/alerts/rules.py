@@ -119,7 +119,9 @@ class Alert:
         return "warning" if self.kind is None else EVENTS[self.kind].severity
 
     def with_page(self, url: str | None) -> "Alert":
-        return self if url is None else replace(self, body=f"{self.body}\nSee: {url}")
+        if url is None:
+            return self
+        return replace(self, body=f"{self.body}\nSee: {url}")
 
 
 def harmless(text: str) -> str:
@@ -172,7 +174,10 @@ class About:
 
 
 def _as_sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}." if words else ""
+    if not words:
+        return ""
+    first = words[0].upper()
+    return f"{first}{words[1:]}."
 
 
 def _named(**names: str | None) -> str:
@@ -280,8 +285,9 @@ def title_of_run(state: str, words: str | None) -> str | None:
     if words is None or kind is None:
         return words
     # These words say all that happened: their rows remain, or failed.
-    is_of_rows = kind is AlertKind.ROWS_REMAIN or state in _OF_ROWS
-    return words if is_of_rows else f"{EVENTS[kind].title}: {words}"
+    if kind is AlertKind.ROWS_REMAIN or state in _OF_ROWS:
+        return words
+    return f"{EVENTS[kind].title}: {words}"
 
 
 def _end_of(catalog: str | None) -> str:
@@ -299,8 +305,9 @@ def title_of_error(error: ProofsweepError) -> str | None:
     """Say what an error keeps a flow from; None if the kind of its alert says it."""
     if error.catalog is not None:
         return "the catalog cannot be read"
-    is_store_away = isinstance(error, ResultsError) and error.is_outage
-    return "the results store cannot be used" if is_store_away else None
+    if isinstance(error, ResultsError) and error.is_outage:
+        return "the results store cannot be used"
+    return None
 
 
 def outage_told(about: About, cause: str, at: datetime) -> tuple[Alert, str] | None:
@@ -404,7 +411,8 @@ def quota_low(
     """Tell that less than a tenth of the quota is left, once for each period of the quota."""
     if left is None or not limit or left >= limit / 10:
         return []
-    line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {reset_clause(reset, now)}."
+    when = reset_clause(reset, now)
+    line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {when}."
     # The day of the reset names the period: each period is told once, however long the quota stays low.
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
     return [made_alert(AlertKind.QUOTA_LOW, about, "the quota runs low", [line], period)]
@@ -467,8 +475,11 @@ def _lasting(last: Sequence[ProbeFacts], call: Call, about: About) -> list[Alert
 
 
 def _line_of_probe(probe: ProbeFacts) -> str:
-    return f"- {minute_of(probe.started_at)} {probe.trouble}, {_request_id(probe)}"
+    minute = minute_of(probe.started_at)
+    return f"- {minute} {probe.trouble}, {_request_id(probe)}"
 
 
 def _request_id(probe: ProbeFacts) -> str:
-    return "no request ID" if probe.request_id is None else f"request ID {quoted(probe.request_id)}"
+    if probe.request_id is None:
+        return "no request ID"
+    return f"request ID {quoted(probe.request_id)}"

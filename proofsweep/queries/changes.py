@@ -88,10 +88,9 @@ class RunChanges:
 
     def compared_with(self) -> list[str]:
         """Name the earlier runs that it is compared with, the oldest first."""
-        found = self.connection.execute(
-            "SELECT run_id FROM store.comparisons WHERE at_run = $1 AND NOT is_now ORDER BY run_id", [self.run_id]
-        )
-        return [run_id for (run_id,) in found.fetchall()]
+        query = "SELECT run_id FROM store.comparisons WHERE at_run = $1 AND NOT is_now ORDER BY run_id"
+        rows = self.connection.execute(query, [self.run_id]).fetchall()
+        return [run_id for (run_id,) in rows]
 
     def rows(self, most_of_each: int | None = None) -> Iterator[dict[str, str | None]]:
         limit = "" if most_of_each is None else f"QUALIFY row_number() OVER of_kind <= {int(most_of_each)}"

@@ -286,7 +286,8 @@ def meant_run(
         notes.append(f"the store has {len(catalogs)} catalogs (--catalog)")
     if not notes:
         return plan, None
-    return plan, f"The newest run is {plan.run_id}, of {one_line(plan.identity)}; {'; '.join(notes)}."
+    which = f"The newest run is {plan.run_id}, of {one_line(plan.identity)}"
+    return plan, "; ".join([which, *notes]) + "."
 
 
 def words_on_no_run(results: Results, of_what: str = "") -> str:

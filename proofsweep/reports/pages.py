@@ -131,7 +131,8 @@ def _sentence_of_run(run: RunStatus) -> str:
     items, accepted, remaining = run.plan.items, run.rows("accepted"), run.remaining
     files = _by_number(items, "file was", "files were")
     share = percent_of(accepted, run.finished)
-    parts = [f"{run.finished:,} of {items:,} {files} checked in this run: {accepted:,} accepted ({share} %)"]
+    checked = f"{run.finished:,} of {items:,} {files} checked in this run"
+    parts = [f"{checked}: {accepted:,} accepted ({share} %)"]
     attention = sum(map(run.attention, NEED_ATTENTION))
     if attention:
         need = _by_number(attention, "needs", "need")
@@ -210,7 +211,8 @@ def _trend_of(nights: Sequence[Night]) -> list[Chart]:
         return []
     days, files, accepted = zip(*known, strict=True)
     shares = list(map(float, map(percent_of, accepted, files)))
-    when = f"after each of {len(days)} nights from {_day_of(days[0])} to {_day_of(days[-1])}"
+    first_day, last_day = _day_of(days[0]), _day_of(days[-1])
+    when = f"after each of {len(days)} nights from {first_day} to {last_day}"
     spoken = f"Accepted share {when}: first {shares[0]:g} %, last {shares[-1]:g} %."
     share_chart = lines("Accepted, in percent of the files", days, {"{:g} %": shares}, spoken)
     first = f"{files[0]:,}, {accepted[0]:,} accepted"

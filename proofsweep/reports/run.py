@@ -93,7 +93,8 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
     rows = f"{run.finished:,} of {plan.items:,} rows finished, {run.remaining:,} remain"
     if plan.skipped:
         rows += f"; {plan.skipped:,} more rows of the catalog were not due"
-    lines = [f"# Run {markdown(plan.run_id)}: {markdown(ending_of(run))}", "", f"{rows}.", ""]
+    ending = markdown(ending_of(run))
+    lines = [f"# Run {markdown(plan.run_id)}: {ending}", "", f"{rows}.", ""]
     lines += map(markdown, notes_of(run))
     lines.append("")
     if attention:
