@@ -152,10 +152,10 @@ def _line_of_call(call: Row) -> str:
 def packet_of(kinds: Sequence[Row]) -> str:
     """Write what the partner's support needs to look calls up, as `Search` has counted them; empty if there are none.
 
-    The contract asks clients to quote request IDs in problem reports (Behaviour, 7). A packet holds nothing that its
-    monitoring guidance forbids: no key, audio, sidecar, slot field, proof ID or body; and no file name. Its size
-    depends on the kinds of calls only.
+    Its size depends on the kinds of calls only.
     """
+    # The contract asks clients to quote request IDs in problem reports (Behaviour, 7). A packet holds nothing that its
+    # monitoring guidance forbids: no key, audio, sidecar, slot field, proof ID or body; and no file name.
     if not kinds:
         return ""
     program = f"Contract {CONTRACT_VERSION}, client proofsweep {__version__}"

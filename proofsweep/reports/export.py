@@ -165,7 +165,8 @@ def _value_of(files: ChosenFiles, tag: str) -> str:
 
 
 def _refuse_unknown(selected: SelectedRows, tag: str, wanted: str) -> None:
-    """Refuse a value that no file has, whatever its outcome: a mistyped name is no supplier without a problem."""
+    """Refuse a value that no file has, whatever its outcome."""
+    # A mistyped name is no supplier without a problem.
     with selected.opened() as files:
         known = [key for key, _, _ in files.counts_by(_value_of(files, tag))]
     key = key_of_value(wanted)
@@ -327,7 +328,8 @@ def _is_there(path: Path) -> bool:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder that a person named; the one above it must be there, else a name is mistyped."""
+    """Make the folder that a person named."""
+    # The one above it must be there, else a name is mistyped.
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

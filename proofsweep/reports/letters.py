@@ -76,10 +76,8 @@ def name_for_supplier(row: Row) -> str:
 
 
 def is_known_to_supplier(tag: str) -> bool:
-    """Whether a tag names a recording or a release, as a supplier's own delivery does.
-
-    A catalog has columns of ours too, hidden ones among them, and nothing tells which: no other tag is told.
-    """
+    """Whether a tag names a recording or a release, as a supplier's own delivery does."""
+    # A catalog has columns of ours too, hidden ones among them, and nothing tells which: no other tag is told.
     return _letters_of(tag) in _KNOWN_TAGS
 
 

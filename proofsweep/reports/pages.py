@@ -242,7 +242,8 @@ def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
 
 
 def shown_name(of: ShownFile) -> tuple[str, str]:
-    """Return a file's folder and name on one line; of a very long one the end. A proof ID is not for a page."""
+    """Return a file's folder and name on one line; of a very long one the end."""
+    # A proof ID is not for a page: a file that is known by its proof alone has the item's ID in its place.
     is_file = of.audio is None or proof_id_of(of.audio) is None
     line = printable(of.file if is_file and of.file else of.item_id)
     if len(line) > _LONGEST_NAME:

@@ -236,7 +236,8 @@ def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
 
 
 def _model(sheet: WriteOnlyWorksheet, alignment: Alignment, font: Font | None = None) -> WriteOnlyCell:
-    """Return a cell whose look the others copy, since to set it anew in each cell takes longer."""
+    """Return a cell whose look the others copy."""
+    # To set a look anew in each cell takes longer.
     cell = WriteOnlyCell(sheet)
     cell.alignment = alignment
     if font is not None:
