@@ -12,7 +12,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import counted, printable, remaining_words
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
-from proofsweep.queries.run_calls import calls_of_run
+from proofsweep.queries.run_calls import CallsKnown, calls_of_run
 from proofsweep.queries.search import MOST_LISTED, moved_files, searching, standing_of
 from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run, meant_run
@@ -58,17 +58,24 @@ def diff(
     if note is not None:
         say(note)
     status = describe_run(app.results, run.run_id)
-    with run_changes(app.results, run) as found:
-        counts = found.counts()
+    with run_changes(app.results, run) as changes:
+        counts = changes.counts()
         if request.as_json:
-            print_json(_changes_json(status, found, limit))
+            print_json(_changes_json(status, changes, limit))
         elif form is ListFormat.CSV:
-            for words, command in _lines_of_remaining(status, request):
-                say(f"{words} {command}".rstrip())
-            print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
+            _print_changes_csv(request, status, changes)
         else:
-            _print_changes(request, status, found, limit)
-    return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
+            _print_changes(request, status, changes, limit)
+    has_broken_files = any(change == "broken" for change, *_ in counts)
+    return ExitCode.REJECTED if has_broken_files else ExitCode.ACCEPTED
+
+
+def _print_changes_csv(request: CommandRequest, status: RunStatus, changes: RunChanges) -> None:
+    # Stdout holds only the table, which a program reads.
+    for words, command in _lines_of_remaining(status, request):
+        line = f"{words} {command}"
+        say(line.rstrip())
+    print_csv(COLUMNS, (list(row.values()) for row in changes.rows()))
 
 
 @with_request()
@@ -91,33 +98,49 @@ def rejects(
     moved = _places_now(selected, groups)
     remaining: list[tuple[str, str]] = []
     if run_id is not None:
-        remaining += _lines_of_remaining(describe_run(app.results, run_id), request)
+        run = describe_run(app.results, run_id)
+        remaining.extend(_lines_of_remaining(run, request))
     if request.as_json:
         print_json(_group_json(selected, groups, moved))
         return ExitCode.ACCEPTED
     out = console()
     for words, command in remaining:
         out.line(words, command=command, style=f"bold {PURPLE}")
-    rows = sum(group.rows for group in groups)
-    which = "newest answers of all runs" if run_id is None else f"run {run_id}"
-    needs = f"{counted(rows, 'file')} {'needs' if rows == 1 else 'need'} attention"
-    out.line(f"{needs if rows else 'No file needs attention'} ({selected.environment}, {which})", style="bold")
-    for value, of_value in groupby(groups, key=lambda group: group.value):
-        _print_groups(out, list(of_value), value, by, moved)
-    if rows:
+    _print_title(out, selected, groups, run_id)
+    for value, groups_of_value in groupby(groups, key=lambda group: group.value):
+        _print_groups(out, list(groups_of_value), value, by, moved)
+    if _rows_in(groups):
+        arguments = [] if run_id is None else [run_id]
+        export = request.command("export", *arguments, only=",".join(NEED_ATTENTION), by=by)
         out.print()
-        runs = [] if run_id is None else [run_id]
-        export = request.command("export", *runs, only=",".join(NEED_ATTENTION), by=by)
         out.line("As a list for a spreadsheet:", command=export)
     return ExitCode.ACCEPTED
+
+
+def _rows_in(groups: Sequence[AttentionGroup]) -> int:
+    return sum(group.rows for group in groups)
+
+
+def _print_title(out: Screen, selected: SelectedRows, groups: Sequence[AttentionGroup], run_id: str | None) -> None:
+    rows = _rows_in(groups)
+    files, verb = counted(rows, "file"), "needs" if rows == 1 else "need"
+    title = f"{files} {verb} attention"
+    if not rows:
+        title = "No file needs attention"
+    which = "newest answers of all runs" if run_id is None else f"run {run_id}"
+    out.line(f"{title} ({selected.environment}, {which})", style="bold")
 
 
 def _places_now(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, str]:
     """Return where the named files are that passes have moved, by their items."""
     files = [file for group in groups for file in group.files]
     places = moved_files(selected.results, [file.item_id for file in files])
-    known = ((file.item_id, (selected.environment, file.item_id, file.audio or "")) for file in files)
-    return {item_id: places[key] for item_id, key in known if key in places}
+    places_by_item = {}
+    for file in files:
+        place = places.get((selected.environment, file.item_id, file.audio or ""))
+        if place is not None:
+            places_by_item[file.item_id] = place
+    return places_by_item
 
 
 def _print_groups(
@@ -125,54 +148,74 @@ def _print_groups(
 ) -> None:
     if tag is not None:
         title = f"no {tag}" if value is None else value
+        files = counted(_rows_in(groups), "file")
         out.print()
-        out.line(styled(title, "bold"), f"— {counted(sum(group.rows for group in groups), 'file')}")
+        out.line(styled(title, "bold"), f"— {files}")
     for group in groups:
+        colour = COLOURS.get(group.outcome, "")
+        kind = styled(f"{group.rows:,} {group.outcome}", colour)
         out.print()
-        kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
         out.line("  ", kind, f": {group.in_words} ({group.reason})", sep="")
         out.line(f"  {group.what_to_do}", column=2, style="italic")
-        for each in group.files:
-            where = f" ({each.line})" if each.line and each.line != each.file else ""
-            out.line(f"    {each.file or '(no audio named)'}{where}")
-            if each.item_id in moved:
-                out.line(f"      now {moved[each.item_id]}", column=6)
-        if group.rows > len(group.files):
-            out.line(f"    … and {group.rows - len(group.files):,} more")
+        _print_files(out, group, moved)
+
+
+def _print_files(out: Screen, group: AttentionGroup, moved: Mapping[str, str]) -> None:
+    for file in group.files:
+        line = f"    {file.file or '(no audio named)'}"
+        if file.line and file.line != file.file:
+            line = f"{line} ({file.line})"
+        out.line(line)
+        if file.item_id in moved:
+            out.line(f"      now {moved[file.item_id]}", column=6)
+    others = group.rows - len(group.files)
+    if others > 0:
+        out.line(f"    … and {others:,} more")
 
 
 def _group_json(
     selected: SelectedRows, groups: Sequence[AttentionGroup], moved: Mapping[str, str]
 ) -> dict[str, object]:
+    run_id = None if selected.plan is None else selected.plan.run_id
+    documents = []
+    for group in groups:
+        document: dict[str, object] = {name: getattr(group, name) for name in _OF_GROUP}
+        document["files"] = [file.file for file in group.files]
+        document["lines"] = [file.line or "" for file in group.files]
+        document["moved_to"] = [moved.get(file.item_id, "") for file in group.files]
+        documents.append(document)
     return {
         "environment": selected.environment,
-        "run_id": None if selected.plan is None else selected.plan.run_id,
-        "rows": sum(group.rows for group in groups),
-        "groups": [
-            {name: getattr(group, name) for name in _OF_GROUP}
-            | {"files": [each.file for each in group.files], "lines": [each.line or "" for each in group.files]}
-            | {"moved_to": [moved.get(each.item_id, "") for each in group.files]}
-            for group in groups
-        ],
+        "run_id": run_id,
+        "rows": _rows_in(groups),
+        "groups": documents,
         "results": selected.results.store.url,
     }
 
 
 def _words_of_change(row: dict[str, str | None]) -> str:
-    sides = [(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now")]
-    words = " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
-    return f"{words}, was {row['before_audio']}" if row["cause"] == "moved" else words
+    sides = []
+    for side in ("before", "now"):
+        outcome, reason = row[f"{side}_outcome"], row[f"{side}_reason"]
+        # A new file has no side before, and a file that is gone has none now.
+        if outcome is not None:
+            sides.append(" · ".join(filter(None, (outcome, reason))))
+    words = " → ".join(sides)
+    if row["cause"] == "moved":
+        return f"{words}, was {row['before_audio']}"
+    return words
 
 
 def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[tuple[str, str]]:
     """Say what a run that did not come to its end cannot tell, and the command that goes on with it."""
-    if status.remaining:
-        rows = f"{remaining_words(status.remaining, status.plan.items)} ({status.state})"
-        unknown = f"{rows}: nothing is known of them yet"
-        if status.is_over or status.active:
-            yield unknown, ""
-        else:
-            yield f"{unknown}:", request.command("resume", status.plan.run_id)
+    if not status.remaining:
+        return
+    rows = remaining_words(status.remaining, status.plan.items)
+    unknown = f"{rows} ({status.state}): nothing is known of them yet"
+    if status.is_over or status.active:
+        yield unknown, ""
+    else:
+        yield f"{unknown}:", request.command("resume", status.plan.run_id)
 
 
 def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:
@@ -180,54 +223,68 @@ def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:
     rows = f"the rows of {run.selection}" if run.selection else "all rows"
     left_out = f", {run.skipped:,} left out" if run.skipped else ""
     yield f"of {run.catalog}: {rows}{left_out}"
-    if len(compared_with) == 1:
-        yield f"compared with the run {compared_with[0]}"
-    elif compared_with:
-        yield f"compared with {len(compared_with):,} runs, from {compared_with[0]} to {compared_with[-1]}"
-    else:
+    if not compared_with:
         yield "compared with no run: it is the first"
+        return
+    first, last, count = compared_with[0], compared_with[-1], len(compared_with)
+    if count == 1:
+        yield f"compared with the run {first}"
+    else:
+        yield f"compared with {count:,} runs, from {first} to {last}"
 
 
-def _print_changes(request: CommandRequest, status: RunStatus, found: RunChanges, limit: int) -> None:
+def _print_changes(request: CommandRequest, status: RunStatus, changes: RunChanges, limit: int) -> None:
     out = console()
-    out.line(f"Run {found.run_id} against how each file stood before", style="bold")
-    for line in _lines_of_run(status.plan, found.compared_with()):
+    out.line(f"Run {changes.run_id} against how each file stood before", style="bold")
+    for line in _lines_of_run(status.plan, changes.compared_with()):
         out.line(f"  {line}", style="dim")
     for words, command in _lines_of_remaining(status, request):
         out.line(f"  {words}", command=command, style=f"bold {PURPLE}")
-    counts = {(change, cause): rows for change, cause, rows in found.counts()}
-    for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), row["cause"])):
+    counts = {(change, cause): rows for change, cause, rows in changes.counts()}
+    for (change, cause), group in groupby(changes.rows(limit), key=_kind_of_change):
+        rows, total = list(group), counts[change, cause]
+        kind = styled(f"{total:,} {change}", _COLOURS[change])
         out.print()
-        total, shown = counts[change, cause], 0
-        out.line("  ", styled(f"{total:,} {change}", _COLOURS[change]), f" · {words_of_cause(cause)}", sep="")
+        out.line("  ", kind, f" · {words_of_cause(cause)}", sep="")
         for row in rows:
-            shown += 1
-            out.line(f"    {row['file']}  {_words_of_change(row)}")
-        if total > shown:
-            out.line(f"    … and {total - shown:,} more")
+            words = _words_of_change(row)
+            out.line(f"    {row['file']}  {words}")
+        others = total - len(rows)
+        if others > 0:
+            out.line(f"    … and {others:,} more")
     out.print()
+    # The rest of an unfinished run may still change: "nothing changed" would be said too early.
     if status.remaining and not status.finished:
         out.line("  no row is finished yet")
     elif status.remaining and not counts:
-        out.line(f"  no change in the {counted(status.finished, 'row')} that are finished")
+        finished = counted(status.finished, "row")
+        out.line(f"  no change in the {finished} that are finished")
     elif not counts:
         out.line("  nothing changed")
-    out.line(f"  {counted(found.as_before(), 'file')} as before")
+    same = counted(changes.as_before(), "file")
+    out.line(f"  {same} as before")
 
 
-def _changes_json(status: RunStatus, found: RunChanges, limit: int) -> dict[str, object]:
-    counts = [{"change": change, "cause": cause, "files": rows} for change, cause, rows in found.counts()]
-    counts.append({"change": "same", "cause": None, "files": found.as_before()})
+def _kind_of_change(row: dict[str, str | None]) -> tuple[str, str | None]:
+    return str(row["change"]), row["cause"]
+
+
+def _changes_json(status: RunStatus, changes: RunChanges, limit: int) -> dict[str, object]:
+    counts: list[dict[str, object]] = []
+    for change, cause, rows in changes.counts():
+        count: dict[str, object] = {"change": change, "cause": cause, "files": rows}
+        counts.append(count)
+    counts.append({"change": "same", "cause": None, "files": changes.as_before()})
     run = status.plan
     return {
         "run_id": run.run_id,
         "environment": run.environment,
         "catalog": run.catalog,
         "selection": run.selection,
-        "compared_with": found.compared_with(),
+        "compared_with": changes.compared_with(),
         "remaining": status.remaining,
         "counts": counts,
-        "files": list(found.rows(limit)),
+        "files": list(changes.rows(limit)),
     }
 
 
@@ -253,33 +310,50 @@ def explain(
     """
     store = request.app.results
     with searching(store) as search:
-        if (known := calls_of_run(store, what)) is not None:
+        # The ID of a run or operation has no file of its own: its calls are shown.
+        calls_known = calls_of_run(store, what)
+        if calls_known is not None:
             text = packet_of(search.kinds_of_failed_calls(what))
-            note = words_on_calls(what, known, has_failed=bool(text))
-            document = {"run_id": what, "support_packet": text, "calls_known": known, "note": note}
-            request.answer(document, text.splitlines() or [note])
-            if text and note and not request.as_json:
-                say(note)  # the packet is for somebody else
+            _answer_calls(request, what, text, calls_known)
             return ExitCode.ACCEPTED
         items = search.items(what)
         if len(items) != 1:
             if items:
                 request.answer({"items": items}, _lines_of_items(items, request))
             raise UsageError(_why_not_one(what, len(items), store.store.url))
-        verdicts = search.verdicts(str(items[0]["item_id"]))
-        calls, text = search.calls(verdicts), packet_of(search.kinds_of_calls(verdicts))
-    item_id = str(items[0]["item_id"])
-    standing, moved = standing_of(store, item_id, environments_of(verdicts)), moved_files(store, [item_id])
-    title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
-    before = [] if packet else [*lines_of(verdicts, calls, standing, moved), *title]
-    request.answer(json_of(verdicts, calls, standing, moved) | {"support_packet": text}, [*before, *text.splitlines()])
+        item_id = str(items[0]["item_id"])
+        verdicts = search.verdicts(item_id)
+        calls = search.calls(verdicts)
+        text = packet_of(search.kinds_of_calls(verdicts))
+    standing = standing_of(store, item_id, environments_of(verdicts))
+    moved = moved_files(store, [item_id])
+    document = json_of(verdicts, calls, standing, moved)
+    document["support_packet"] = text
+    lines: list[str | Text] = []
+    if not packet:
+        title = styled("For the partner's support (--packet prints only this):", "bold")
+        lines.extend(lines_of(verdicts, calls, standing, moved))
+        lines.extend(["", title, ""])
+    lines.extend(text.splitlines())
+    request.answer(document, lines)
     return ExitCode.ACCEPTED
+
+
+def _answer_calls(request: CommandRequest, run_id: str, text: str, calls_known: CallsKnown) -> None:
+    """Print the packet of the calls of a run or operation that did not succeed."""
+    note = words_on_calls(run_id, calls_known, has_failed=bool(text))
+    document = {"run_id": run_id, "support_packet": text, "calls_known": calls_known, "note": note}
+    request.answer(document, text.splitlines() or [note])
+    # The packet on stdout is for somebody else: the note is for the person who asks.
+    if text and note and not request.as_json:
+        say(note)
 
 
 def _lines_of_items(items: Sequence[Row], request: CommandRequest) -> Iterator[str | tuple[str, str]]:
     for row in items[:MOST_LISTED]:
+        item_id = str(row["item_id"])
         yield f"{words_of_outcome(row)}  {row['file']}"
-        yield " ", request.command("explain", str(row["item_id"]))
+        yield " ", request.command("explain", item_id)
 
 
 def _why_not_one(what: str, items: int, url: str) -> str:
