@@ -78,12 +78,13 @@ _HELP = "Verify credentialed audio in bulk through the partner's API, and keep v
 
 def app_for(arguments: list[str]) -> typer.Typer:
     """Make the command line for these arguments: with the command they name, else with a line for each command."""
-    named = next((each for each in arguments if not each.startswith("-")), None)
-    commands = {name: summary for group in _COMMANDS.values() for name, summary in group.items()}
+    words = (argument for argument in arguments if not argument.startswith("-"))
+    named = next(words, None)
     app = _without_commands()
-    if named in commands:
-        _add(app, named, commands[named])
-        return app
+    for group in _COMMANDS.values():
+        if named in group:
+            _add(app, named, group[named])
+            return app
     for title, group in _COMMANDS.items():
         for name, summary in group.items():
             app.command(name, help=summary, rich_help_panel=title)(_listed)
@@ -146,10 +147,12 @@ def _restart_in_utf8() -> None:
     """
     if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
         return
-    os.environ["PYTHONUTF8"] = "1"  # for the processes that this one starts, too
+    # By the environment, so that the processes that this one starts read names alike.
+    os.environ["PYTHONUTF8"] = "1"
     if sys.stdout is not None and sys.stdout.isatty():
         os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
-    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 -- this program itself
+    arguments = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+    os.execv(sys.executable, arguments)  # noqa: S606 -- this program itself
 
 
 def main() -> NoReturn:
@@ -159,7 +162,8 @@ def main() -> NoReturn:
     show_unknown_letters()
     distrust_working_folder()
     code = run(sys.argv[1:])
-    with suppress(OSError):  # a full disk of stdout is told already, or something else is
+    # A full disk of stdout is an error of `run` already, or something else is.
+    with suppress(OSError):
         flush()
     sys.exit(code)
 
@@ -167,29 +171,43 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run a command, and return its exit code: an error that is known is one line, any other one is raised."""
     try:
-        code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
+        app = app_for(arguments)
+        code = app(args=arguments, prog_name="proofsweep", standalone_mode=False)
         flush()
     except TyperException as error:
-        message = error.format_message()  # empty when help was shown because there were no arguments
-        command = getattr(getattr(error, "ctx", None), "command_path", "proofsweep")
-        told = f"{message.removesuffix('.')}; see: {command} --help"
-        return _report_error(told, ExitCode.USAGE) if message else ExitCode.USAGE
+        return _report_bad_usage(error)
     except ProofsweepError as error:
         return _report_error(error.message, code_of_error(error))
-    except KeyboardInterrupt:  # while the command is imported
+    # This one comes while the command is imported.
+    except KeyboardInterrupt:
         code = _INTERRUPTED
     except Exception as error:
         # What others raise comes here from a command that did no work on a run, so nothing was stopped by it.
-        if (known := known_error(error)) is None:
+        expected_error = known_error(error)
+        if expected_error is None:
             raise
-        return _report_error(known.message, ExitCode.USAGE)
+        return _report_error(expected_error.message, ExitCode.USAGE)
     finally:
         close_app()
     if code == _INTERRUPTED:
         return _report_error("Stopped before the work was done.", ExitCode.CANCELLED)
-    return code if isinstance(code, int) else ExitCode.ACCEPTED
+    if isinstance(code, int):
+        return code
+    return ExitCode.ACCEPTED
+
+
+def _report_bad_usage(error: TyperException) -> int:
+    message = error.format_message().removesuffix(".")
+    # It is empty when help was shown because there were no arguments.
+    if not message:
+        return ExitCode.USAGE
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "proofsweep")
+    return _report_error(f"{message}; see: {command} --help", ExitCode.USAGE)
 
 
 def _report_error(message: str, code: ExitCode) -> int:
-    say(" ".join(message.split()))
+    # The line is the promise to scripts and logs: a message of others may have several.
+    line = " ".join(message.split())
+    say(line)
     return code

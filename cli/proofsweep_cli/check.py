@@ -14,7 +14,7 @@ from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.rate_leases import RateLeases
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import COLOURS, console, print_json
+from proofsweep_cli.screen import COLOURS, Screen, console, print_json
 
 _CODES = {
     "accepted": ExitCode.ACCEPTED,
@@ -38,17 +38,34 @@ def check(
         verify = request.command("verify", audio)
         raise UsageError(f"{shown}: this is a folder. Verify all audio in it: {verify}")
     app = request.app
+    # Without the field's name the service would see only the audio of the pair, and judge that.
     if sidecar is not None and app.settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     RateLeases(app.store, app.service).heed()
     done = answered_file(app.service, audio, sidecar)
-    _refuse_what_is_not_there(done, shown, sidecar)
+    _refuse_missing_file(done, shown, sidecar)
     row = row_of(done, RowContext("check", 0, app.environment))
     if request.as_json:
+        # Nothing is stored, so there is no run of this answer.
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
     else:
         _print(row, done)
     return _CODES[word_for(done.outcome)]
+
+
+def _refuse_missing_file(done: Finished, audio: str, sidecar: str | None) -> None:
+    """Refuse a file that does not exist: it is a mistake of the command, and no result of a check."""
+    if not isinstance(done.outcome, Ineligible):
+        return
+    reason, detail = done.outcome.reason, done.outcome.detail
+    why = detail[:1].lower() + detail[1:]
+    if reason == Reason.MISSING_AUDIO:
+        raise UsageError(f"{audio}: {why}")
+    # An empty sidecar is missing as well, but the file is there: that is a result.
+    is_empty = done.item.sidecar_version is not None
+    if reason == Reason.MISSING_SIDECAR and not is_empty:
+        name = printable(sidecar or "")
+        raise UsageError(f"{name}: {why}")
 
 
 def _refuse_what_is_not_there(done: Finished, audio: str, sidecar: str | None) -> None:
@@ -64,15 +81,22 @@ def _refuse_what_is_not_there(done: Finished, audio: str, sidecar: str | None) -
 def _print(row: Row, done: Finished) -> None:
     out = console()
     word = word_for(done.outcome)
-    out.print(f"{word} · {row['verdict'] or row['reason']}", style=f"bold {COLOURS[word]}")
+    title = f"{word} · {row['verdict'] or row['reason']}"
+    out.print(title, style=f"bold {COLOURS[word]}")
     if word == "accepted":
         for name in ("song", "proof_id", "issued_at", "classification"):
             if row[name] is not None:
                 out.line(f"  {name}: {row[name]}")
         out.print(f"  {MEANING_OF_VALID}", style="dim")
     else:
-        out.line(f"  {row['detail']}")
-        if "ask the supplier" not in str(row["detail"]):  # some details already say so, more exactly
-            out.line(f"  what to do: {about(str(row['reason'])).remedy}")
+        _print_trouble(out, row)
     if row["verify_request_id"] is not None:
         out.print(f"  request ID: {row['verify_request_id']}", markup=False)
+
+
+def _print_trouble(out: Screen, row: Row) -> None:
+    out.line(f"  {row['detail']}")
+    # Some details already say what to do, and more exactly.
+    if "ask the supplier" not in str(row["detail"]):
+        reason = about(str(row["reason"]))
+        out.line(f"  what to do: {reason.remedy}")

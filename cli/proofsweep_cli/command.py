@@ -44,6 +44,9 @@ _OPTIONS = {
     ),
     "as_json": typer.Option(False, "--json", help="Print one JSON object on stdout instead of text."),
 }
+_STEER_IN_DOUBLE_QUOTES = frozenset('"$`\\!')
+"""Letters that a shell does not read as they are between double quotes."""
+
 _opened = ExitStack()
 
 
@@ -64,9 +67,12 @@ class CommandRequest:
         from proofsweep_tasks.key_block import read_block  # noqa: PLC0415
 
         settings = load_settings(self.config, self.results)
-        logging.getLogger("proofsweep").addHandler(waiting := _Waiting(settings.service.base_url))
-        _opened.callback(logging.getLogger("proofsweep").removeHandler, waiting)
-        return _opened.enter_context(App(settings, read_block))
+        logger = logging.getLogger("proofsweep")
+        waiting = _Waiting(settings.service.base_url)
+        logger.addHandler(waiting)
+        _opened.callback(logger.removeHandler, waiting)
+        app = App(settings, read_block)
+        return _opened.enter_context(app)
 
     @property
     def out(self) -> Screen:
@@ -96,9 +102,11 @@ class CommandRequest:
 
         An option is given by its name with underscores: True is one without a value, None is left out.
         """
-        own, shared = _written(options), _written({"results": self.results, "config": self.config})
+        own = _written(options)
+        shared = _written({"results": self.results, "config": self.config})
         words = [quoted(argument) for argument in arguments]
-        if any(argument.startswith("-") for argument in arguments):  # else it would be read as an option
+        # An argument that begins with a dash would be read as an option.
+        if any(argument.startswith("-") for argument in arguments):
             return " ".join([_program(), name, *own, *shared, "--", *words])
         return " ".join([_program(), name, *own, *words, *shared])
 
@@ -121,16 +129,19 @@ def _written(options: Mapping[str, str | bool | None]) -> list[str]:
         option = f"--{name.replace('_', '-')}"
         if value is True:
             words.append(option)
-        elif value and str(value).startswith("-"):
-            words.append(f"{option}={quoted(str(value))}")
         elif value:
-            words.append(f"{option} {quoted(str(value))}")
+            text = str(value)
+            between = "=" if text.startswith("-") else " "
+            words.append(f"{option}{between}{quoted(text)}")
     return words
 
 
 def quoted(word: str) -> str:
     """Quote a word for a shell: one with an apostrophe can be read only between double quotes."""
-    return f'"{word}"' if "'" in word and not {*word} & {*'"$`\\!'} else quote(word)
+    steers_shell = not _STEER_IN_DOUBLE_QUOTES.isdisjoint(word)
+    if "'" in word and not steers_shell:
+        return f'"{word}"'
+    return quote(word)
 
 
 def with_request(*, without: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -143,19 +154,23 @@ def with_request(*, without: str = "") -> Callable[[Callable[..., int]], Callabl
             try:
                 return function(request, **own)
             except NothingDue as nothing:
-                request.answer({"items": 0, "skipped": nothing.skipped}, [nothing.message])
+                document = {"items": 0, "skipped": nothing.skipped}
+                request.answer(document, [nothing.message])
                 return ExitCode.ACCEPTED
 
+        # Typer reads the options of a command from its signature: that of `run` has those of both.
         _, *own = signature(function).parameters.values()
-        shared = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=option, annotation=CommandRequest.__annotations__[name])
-            for name, option in _OPTIONS.items()
-            if name != without
-        ]
-        run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
+        run.__signature__ = Signature([*own, *_shared_parameters(without)])  # type: ignore[attr-defined]  # typer reads it
         return run
 
     return decorated
+
+
+def _shared_parameters(without: str) -> Iterator[Parameter]:
+    for name, option in _OPTIONS.items():
+        if name != without:
+            annotation = CommandRequest.__annotations__[name]
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=option, annotation=annotation)
 
 
 class _Waiting(logging.Handler):
@@ -169,27 +184,34 @@ class _Waiting(logging.Handler):
         from proofsweep.config.logs import LogEvent  # noqa: PLC0415 - a light command logs nothing
 
         facts = getattr(record, "facts", {})
-        if facts.get("event") == LogEvent.SERVICE_AWAITED:
-            state = "does not work" if facts["is_reached"] else "cannot be reached"
-            say(f"The service at {self._base_url} {state} yet; it is tried for {facts['most_seconds']:,.0f} s.")
+        if facts.get("event") != LogEvent.SERVICE_AWAITED:
+            return
+        state = "does not work" if facts["is_reached"] else "cannot be reached"
+        most_seconds = f"{facts['most_seconds']:,.0f} s"
+        say(f"The service at {self._base_url} {state} yet; it is tried for {most_seconds}.")
 
 
 @contextmanager
 def stop_told(app: "App", catalog: str, flow: str = "verify-catalog") -> Iterator[None]:
     """Tell somebody of a stop that no flow can tell: it comes before the leg, and counts as one of this flow."""
-    from proofsweep.alerts.rules import state_after_error, title_of_error  # noqa: PLC0415 - a light command tells nobody
-
     try:
         with app.away_is_outage():
             yield
     except (RunMustStop, ResultsError) as stop:
         if isinstance(stop, RunMustStop) or stop.is_outage:
-            location = stop.catalog or utf8_text(path_here(catalog))
-            state, title = state_after_error(stop), title_of_error(stop)
-            end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, title=title)
-            for line in app.tell(end):
-                say(line)
+            _alert_of_stop(app, stop, catalog, flow)
         raise
+
+
+def _alert_of_stop(app: "App", stop: RunMustStop | ResultsError, catalog: str, flow: str) -> None:
+    from proofsweep.alerts.rules import state_after_error, title_of_error  # noqa: PLC0415 - a light command tells nobody
+
+    # One catalog is one cause of alerts, from whatever folder the command was typed.
+    location = stop.catalog or utf8_text(path_here(catalog))
+    state, title = state_after_error(stop), title_of_error(stop)
+    end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, title=title)
+    for line in app.tell(end):
+        say(line)
 
 
 def close_app() -> None:

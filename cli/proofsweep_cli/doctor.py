@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from rich.text import Text
 
 from proofsweep.app import App
 from proofsweep.config.known_errors import known_error
@@ -32,6 +34,19 @@ class Finding:
     said: str
     code: ExitCode = ExitCode.ACCEPTED
 
+    @property
+    def is_ok(self) -> bool:
+        return self.code == ExitCode.ACCEPTED
+
+    @property
+    def line(self) -> Text:
+        word, colour = ("ok", GREEN) if self.is_ok else ("failed", RED)
+        return styled(f"{word:<7}{self.about:<9}{self.said}", colour)
+
+    @property
+    def document(self) -> dict[str, object]:
+        return {"about": self.about, "said": self.said, "code": self.code, "ok": self.is_ok}
+
 
 @with_request()
 def doctor(request: CommandRequest) -> int:
@@ -43,10 +58,9 @@ def doctor(request: CommandRequest) -> int:
     """
     findings = list(_findings(request))
     code = max(finding.code for finding in findings)
-    document = {"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]}
-    words = [("failed", RED) if each.code else ("ok", GREEN) for each in findings]
-    lines = [f"{word:<7}{each.about:<9}{each.said}" for each, (word, _) in zip(findings, words, strict=True)]
-    request.answer(document, map(styled, lines, (style for _, style in words)))
+    documents = [finding.document for finding in findings]
+    lines = [finding.line for finding in findings]
+    request.answer({"ok": code == ExitCode.ACCEPTED, "findings": documents}, lines)
     return code
 
 
@@ -61,17 +75,24 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
     yield store
     yield Finding("pairs", _pairing(app.settings))
     yield _finding_about("prefect", _check_prefect)
-    key = _findings_of_key(app, has_store=not store.code)
-    yield from key
-    if not any(finding.about == "key" and not finding.code for finding in key):
-        return
-    with suppress(ProofsweepError):  # the findings about the store and the key say why
-        if (said := rotation_left(app.results, app.service.key_fingerprint)) is not None:
-            yield Finding("rotation", said, ExitCode.FAILED)
+    of_key = _findings_of_key(app, has_store=store.is_ok)
+    yield from of_key
+    # Without a key, every question that follows would fail for the same reason.
+    if any(finding.about == "key" and finding.is_ok for finding in of_key):
+        yield from _findings_with_key(app)
+
+
+def _findings_with_key(app: App) -> Iterator[Finding]:
+    # If this cannot be asked, the findings about the store and the key say why.
+    with suppress(ProofsweepError):
+        unfinished_rotation = rotation_left(app.results, app.service.key_fingerprint)
+        if unfinished_rotation is not None:
+            yield Finding("rotation", unfinished_rotation, ExitCode.FAILED)
     service = _finding_about("service", lambda: _check_service(app.service))
     yield service
-    if not service.code:
-        yield from (_check_known_good(app, *each) for each in app.settings.service.known_good)
+    if service.is_ok:
+        for audio, sidecar in app.settings.service.known_good:
+            yield _check_known_good(app, audio, sidecar)
 
 
 def _findings_of_key(app: App, *, has_store: bool) -> list[Finding]:
@@ -81,13 +102,15 @@ def _findings_of_key(app: App, *, has_store: bool) -> list[Finding]:
     said of the key; nor if the store cannot be used, which is told already.
     """
     try:
-        return [Finding("key", f"fingerprint {app.service.key_fingerprint}")]
+        fingerprint = app.service.key_fingerprint
     except ProofsweepError as error:
-        service = _finding_about("service", lambda: _check_health(app))
-        if isinstance(error, ResultsError) and (service.code or not has_store):
-            return [service]
         key = Finding("key", error.message, code_of_error(error))
-        return [service, key] if service.code else [key]
+        service = _finding_about("service", lambda: _check_health(app))
+        is_of_store = isinstance(error, ResultsError)
+        if is_of_store and not (service.is_ok and has_store):
+            return [service]
+        return [key] if service.is_ok else [service, key]
+    return [Finding("key", f"fingerprint {fingerprint}")]
 
 
 def _begun_store(app: App) -> str:
@@ -100,18 +123,23 @@ def _begun_store(app: App) -> str:
 
 def _check_health(app: App) -> str:
     with app.keyless_service() as service:
-        found, _ = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
-    return f"healthy, version {found.version or 'unknown'}"
+        health, _ = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
+    return f"healthy, version {health.version or 'unknown'}"
 
 
 def _finding_about(about: str, check: Callable[[], str]) -> Finding:
     try:
-        return Finding(about, check())
+        said = check()
     except Exception as error:
-        if (known := known_error(error)) is None:
+        expected_error = known_error(error)
+        if expected_error is None:
             raise
-        is_outage = isinstance(known, ResultsError) and known.is_outage
-        return Finding(about, known.message, ExitCode.BREAKER if is_outage else code_of_error(known))
+        code = code_of_error(expected_error)
+        # A store that is away is an outage, which may be over soon: no other exit code says so.
+        if isinstance(expected_error, ResultsError) and expected_error.is_outage:
+            code = ExitCode.BREAKER
+        return Finding(about, expected_error.message, code)
+    return Finding(about, said)
 
 
 def _check_prefect() -> str:
@@ -121,26 +149,34 @@ def _check_prefect() -> str:
         server = prefect.begin()
     if server is not None:
         return f"a server of its own starts for each command; its records are in {server.home}"
-    return f"the server at {without_secrets(configured_url() or '')} answers"
+    url = without_secrets(configured_url() or "")
+    return f"the server at {url} answers"
 
 
 def _pairing(settings: Settings) -> str:
     names = " or ".join(settings.catalog.sidecar_names)
-    wire = settings.service.sidecar_field
-    sent = f"sent as {wire!r}" if wire else f"not sent until the wire name is known: {_ASK_FOR_NAME}"
+    wire_name = settings.service.sidecar_field
+    sent = f"not sent until the wire name is known: {_ASK_FOR_NAME}"
+    if wire_name:
+        sent = f"sent as {wire_name!r}"
     return f"sidecars are found as {names} and {sent}"
 
 
 def _check_service(service: Service) -> str:
     status = service.usable()
-    left = "quota unknown" if status.headroom is None else f"{status.headroom:,} calls left"
-    reset = "" if status.quota_reset is None else f" until {status.quota_reset:%Y-%m-%d %H:%M} UTC"
-    return f"healthy, version {status.version or 'unknown'}, accepts the key; {left}{reset}"
+    quota = "quota unknown"
+    if status.headroom is not None:
+        quota = f"{status.headroom:,} calls left"
+    if status.quota_reset is not None:
+        quota = f"{quota} until {status.quota_reset:%Y-%m-%d %H:%M} UTC"
+    version = status.version or "unknown"
+    return f"healthy, version {version}, accepts the key; {quota}"
 
 
 def _check_known_good(app: App, audio: str, sidecar: str | None) -> Finding:
     try:
-        said, code = _judged(answered_file(app.service, audio, sidecar), is_pair=sidecar is not None)
+        done = answered_file(app.service, audio, sidecar)
+        said, code = _judged(done, is_pair=sidecar is not None)
     except ProofsweepError as error:
         said, code = error.message, code_of_error(error)
     return Finding("file", f"{printable(audio)}: {said}", code)

@@ -26,6 +26,7 @@ class ExitCode(IntEnum):
 
 
 def code_of_run(run: "RunStatus") -> ExitCode:
+    # A bug has a low code: the highest that applies would hide it.
     if run.remaining and run.ended_by == EndedBy.ERROR:
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
@@ -34,9 +35,15 @@ def code_of_run(run: "RunStatus") -> ExitCode:
     if run.rows("failed"):
         applying.append(ExitCode.FAILED)
     if not run.is_over:
-        ending = ending_of(run.ended_by)
-        applying.append(ExitCode.CANCELLED if ending is None else ExitCode(ending.exit_code))
+        applying.append(_code_of_ending(run.ended_by))
     return max(applying)
+
+
+def _code_of_ending(ended_by: str | None) -> ExitCode:
+    ending = ending_of(ended_by)
+    if ending is None:
+        return ExitCode.CANCELLED
+    return ExitCode(ending.exit_code)
 
 
 def code_of_error(error: ProofsweepError) -> ExitCode:
