@@ -66,8 +66,7 @@ class DemoFolder:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            is_a_demos = self.config.is_file() and self.config.read_text(errors="replace").startswith(_MARK)
-            if any(self.root.iterdir()) and not is_a_demos:
+            if any(self.root.iterdir()) and not self._is_of_a_demo():
                 raise ConfigError(
                     f"{self.root} is not empty and was not made by a demo; name another folder with --folder."
                 )
@@ -76,14 +75,19 @@ class DemoFolder:
                     shutil.rmtree(old)
             self.config.write_text(_MARK, encoding="utf-8")
         except OSError as error:
-            raise ConfigError(
-                f"The folder {self.root} cannot be used for a demo ({error.strerror or error})."
-            ) from error
+            reason = error.strerror or error
+            raise ConfigError(f"The folder {self.root} cannot be used for a demo ({reason}).") from error
+
+    def _is_of_a_demo(self) -> bool:
+        return self.config.is_file() and self.config.read_text(errors="replace").startswith(_MARK)
 
     def write_settings(self, base_url: str, key_file: Path) -> None:
-        # A JSON string is a TOML string too.
-        url, key, results = map(json.dumps, (base_url, str(key_file.absolute()), str(self.results.absolute())))
-        self.config.write_text(_MARK + _CONFIG.format(url=url, key=key, results=results), encoding="utf-8")
+        # A JSON string is a TOML string too: it holds any path.
+        url = json.dumps(base_url)
+        key = json.dumps(str(key_file.absolute()))
+        results = json.dumps(str(self.results.absolute()))
+        settings = _CONFIG.format(url=url, key=key, results=results)
+        self.config.write_text(_MARK + settings, encoding="utf-8")
 
 
 def demo(
@@ -101,22 +105,33 @@ def demo(
         raise missing_extra("The demo's partner service", "sandbox")
     out = console()
     demo_folder = DemoFolder(folder)
-    for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
-        del os.environ[name]  # only the demo's own config counts: a real base URL must have no effect
+    _forget_settings()
     with prefect_api() as server:
         demo_folder.make_room()
         samples, base_url = _verify(demo_folder, files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
     _show_queries(out, str(demo_folder.results))
-    out.print("Next steps", style="bold")
-    show, anything = CommandRequest(config=str(demo_folder.config)), CommandRequest()
-    for command in (
-        show.command("status"),
-        anything.command("sandbox", home=str(demo_folder.sandbox), port=str(urlsplit(base_url).port)),
-        show.command("verify", str(demo_folder.catalog)),
-    ):
-        out.line(" ", command=command, style=BLUE)
+    _print_next_steps(out, demo_folder, base_url)
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
+
+
+def _forget_settings() -> None:
+    """Let only the demo's own config count: a real base URL must have no effect."""
+    for name in list(os.environ):
+        if name.upper().startswith("PROOFSWEEP_"):
+            del os.environ[name]
+
+
+def _print_next_steps(out: Screen, demo_folder: DemoFolder, base_url: str) -> None:
+    of_demo, of_nothing = CommandRequest(config=str(demo_folder.config)), CommandRequest()
+    # The config names the address of the demo's sandbox: one that is started again must have the same port.
+    port = str(urlsplit(base_url).port)
+    status = of_demo.command("status")
+    sandbox = of_nothing.command("sandbox", home=str(demo_folder.sandbox), port=port)
+    verify = of_demo.command("verify", str(demo_folder.catalog))
+    out.print("Next steps", style="bold")
+    for command in (status, sandbox, verify):
+        out.line(" ", command=command, style=BLUE)
 
 
 def _verify(
@@ -125,37 +140,48 @@ def _verify(
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
         demo_folder.write_settings(sandbox.base_url, sandbox.key_file)
-        samples = write_catalog(demo_folder.catalog.absolute(), sandbox.operator, files=files)
+        catalog = demo_folder.catalog
+        samples = write_catalog(catalog.absolute(), sandbox.operator, files=files)
         pairs = sum(sample.sidecar is not None for sample in samples)
-        out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
+        out.print(f"{catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
         request = CommandRequest(config=str(demo_folder.config))
-        plan = request.app.plan(str(demo_folder.catalog))
-        out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
-        run = describe_run(request.app.results, plan.run_id)
-        report(request, run_leg(request, run, Bounds(), server))
+        plan = request.app.plan(str(catalog))
+        rows = counted(plan.items, "row")
+        out.line(f"Run {plan.run_id}: {rows}, {plan.eligible:,} to send")
+        planned = describe_run(request.app.results, plan.run_id)
+        done = run_leg(request, planned, Bounds(), server)
+        report(request, done)
         return samples, sandbox.base_url
 
 
 def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
-    table = results.open_results(str(demo_folder.results)).verdicts(columns=["audio", "verdict", "outcome"])
-    found = sorted((row["audio"], row["verdict"], row["outcome"]) for row in table.to_pylist())
-    expected = [(str(each.audio), each.verdict, _OUTCOMES.get(each.verdict, "rejected")) for each in samples]
-    right = len(set(found) & set(expected))
-    is_right = len(found) == right == len(expected)
+    store = results.open_results(str(demo_folder.results))
+    verdicts = store.verdicts(columns=["audio", "verdict", "outcome"])
+    actual = [(row["audio"], row["verdict"], row["outcome"]) for row in verdicts.to_pylist()]
+    expected = []
+    for sample in samples:
+        outcome = _OUTCOMES.get(sample.verdict, "rejected")
+        expected.append((str(sample.audio), sample.verdict, outcome))
+    right = len(set(actual) & set(expected))
+    # A row that is written twice is wrong too, though all others are right.
+    is_right = len(actual) == right == len(expected)
+    colour = GREEN if is_right else RED
     out.print()
-    out.print(f"{right:,} of {len(expected):,} rows as expected", style=f"bold {GREEN if is_right else RED}")
+    out.print(f"{right:,} of {len(expected):,} rows as expected", style=f"bold {colour}")
     out.print()
     return is_right
 
 
 def example_sql(store: str) -> str:
     """Return a query of the tables of a store: DuckDB reads brackets in a path as a pattern, and ends it at a quote."""
-    return _SQL.format(parts=quoted(f"{glob.escape(store)}/verdicts/*/*.parquet"))
+    parts = f"{glob.escape(store)}/verdicts/*/*.parquet"
+    return _SQL.format(parts=quoted(parts))
 
 
 def _show_queries(out: Screen, store: str) -> None:
     sql = example_sql(store)
-    _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
+    answer = duckdb.sql(sql)
+    _show(out, "DuckDB", sql, str(answer))
     expression = _PANDAS.format(store=store)
     frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed
     _show(out, "pandas", expression, frame.to_string())

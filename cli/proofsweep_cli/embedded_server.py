@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,8 @@ class EmbeddedServer:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
         log = TemporaryFile()  # noqa: SIM115 - closed with the server
-        return cls(home, port, log, _begun(home, port, log))
+        process = _begun(home, port, log)
+        return cls(home, port, log, process)
 
     @property
     def url(self) -> str:
@@ -122,28 +124,42 @@ class EmbeddedServer:
 
     def _why_not(self) -> str:
         """Return the line of its log that tells most: the last error, and for one of its database what to do."""
-        self.log.seek(0)
-        lines = [line.strip() for line in self.log.read().decode(errors="replace").splitlines() if line.strip()]
-        errors = [line for line in lines if _ERROR.fullmatch(line)]
+        lines = list(self._log_lines())
         if not lines:
             code = self.process.poll()
-            return f"no answer within {_START_SECONDS:.0f} s" if code is None else f"its process ended with {code}"
+            if code is None:
+                return f"no answer within {_START_SECONDS:.0f} s"
+            return f"its process ended with {code}"
+        errors = [line for line in lines if _ERROR.fullmatch(line)]
         why = (errors or lines)[-1].rstrip(".")
-        if not any(word in line for line in errors for word in ("alembic", "sqlite", "sqlalchemy")):
+        # Who reads an error of SQLite would not guess which of many databases it is.
+        if not any(_is_of_database(error) for error in errors):
             return why
         other = "if another version of Prefect made it, or it is damaged, let PREFECT_HOME name another folder"
         return f"{why}. Its database is {self.home / DATABASE}: {other}"
 
+    def _log_lines(self) -> Iterator[str]:
+        self.log.seek(0)
+        text = self.log.read().decode(errors="replace")
+        return filter(None, map(str.strip, text.splitlines()))
+
+
+def _is_of_database(error: str) -> bool:
+    return any(library in error for library in ("alembic", "sqlite", "sqlalchemy"))
+
 
 def _begun(home: Path, port: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-P", "-m", "proofsweep_cli.server_process", str(port)]
+    environment = _environment(home, _url_at(port))
+    # In a session of its own, and with a pipe as its standard input: see above.
     return subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-P", "-m", "proofsweep_cli.server_process", str(port)],
+        command,
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=log,
         start_new_session=True,
         cwd=home,
-        env=_environment(home, _url_at(port)),
+        env=environment,
     )
 
 
