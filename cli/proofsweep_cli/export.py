@@ -65,51 +65,70 @@ def export(
     `proofsweep export --by supplier=North --format letter --language de`
     """
     app, outcomes = request.app, _outcomes_in(only)
-    target = _target_of(file, form, None if only is None else outcomes, is_internal=internal and by is not None)
+    named_outcomes = None if only is None else outcomes
+    target = _target_of(file, form, named_outcomes, is_internal=internal and by is not None)
+    # A letter tells a supplier what is needed: nothing is needed of accepted files.
     if target.form is ExportFormat.LETTER:
-        outcomes = [word for word in outcomes if word in TOLD_OUTCOMES]
+        outcomes = [outcome for outcome in outcomes if outcome in TOLD_OUTCOMES]
     languages = None
     if by is None or internal:
         _refuse_for_us(target.form, language, is_internal=internal)
     else:
         languages = Languages.of(app.settings.export.languages, language)
     selected = SelectedRows.of(app.results, run_id, app.environment)
-    today = datetime.now(UTC).astimezone().date()  # as a letter is dated: where it is written
+    # As a letter is dated: where it is written.
+    today = datetime.now(UTC).astimezone().date()
     reports = export_rows(selected, outcomes, target, today=today, by=by, languages=languages)
     files = [{"file": str(report.path), "rows": report.rows} for report in reports]
-    lines = [_line_of(report) for report in reports] or ["There is no such row; nothing was written."]
-    request.answer({"files": files, "rows": sum(report.rows for report in reports)}, lines)
+    rows = sum(report.rows for report in reports)
+    lines = [_line_of(report) for report in reports]
+    if not lines:
+        lines.append("There is no such row; nothing was written.")
+    request.answer({"files": files, "rows": rows}, lines)
     return ExitCode.ACCEPTED
 
 
 def _target_of(file: str | None, form: str | None, outcomes: list[str] | None, *, is_internal: bool) -> Target:
     default = "report" if outcomes is None else "-".join(outcomes)
-    target = Target.of(file, form, f"internal-{default}" if is_internal else default)
-    return Target.of(file, form, "letter") if target.form is ExportFormat.LETTER else target
+    # Else a list of ours would have the name of the one that is mailed.
+    if is_internal:
+        default = f"internal-{default}"
+    target = Target.of(file, form, default)
+    # The ending of FILE may be what makes it a letter.
+    if target.form is ExportFormat.LETTER:
+        return Target.of(file, form, "letter")
+    return target
 
 
 def _line_of(report: WrittenReport) -> str:
-    without = "" if report.lacks is None else f" without {report.lacks}"
-    return f"{report.path}: {counted(report.rows, 'row')}{without}"
+    line = f"{report.path}: {counted(report.rows, 'row')}"
+    if report.lacks is not None:
+        line = f"{line} without {report.lacks}"
+    return line
 
 
 def _refuse_for_us(form: ExportFormat, language: str | None, *, is_internal: bool) -> None:
     """Refuse what only suppliers read, where a file is for us."""
-    asked = None if language is None else "--language"
+    refused = None
     if form is ExportFormat.LETTER:
-        asked = "A letter"
-    if asked is not None:
+        refused = "A letter"
+    elif language is not None:
+        refused = "--language"
+    if refused is not None:
         what_to_do = "leave out --internal" if is_internal else "give --by TAG with the tag that names it"
-        raise UsageError(f"{asked} is for a supplier: {what_to_do}.")
+        raise UsageError(f"{refused} is for a supplier: {what_to_do}.")
 
 
 def _outcomes_in(only: str | None) -> list[str]:
-    given = [word.strip().lower() for word in (only or ",".join(OUTCOMES)).split(",") if word.strip()]
-    for word in given:
+    if not only:
+        return list(OUTCOMES)
+    words = [word.strip().lower() for word in only.split(",")]
+    for word in filter(None, words):
         if word not in OUTCOMES:
             meant = did_you_mean(word, OUTCOMES)
-            raise UsageError(f"--only {printable(word)!r}: no such outcome{meant}; there are {', '.join(OUTCOMES)}.")
-    return [word for word in OUTCOMES if word in given]
+            all_outcomes = ", ".join(OUTCOMES)
+            raise UsageError(f"--only {printable(word)!r}: no such outcome{meant}; there are {all_outcomes}.")
+    return [outcome for outcome in OUTCOMES if outcome in words]
 
 
 @with_request(without="as_json")
@@ -142,14 +161,16 @@ def report(
     if catalog and run_id:
         raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     app = request.app
-    place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
-    store, now = app.results, datetime.now(UTC)
+    store, now, tags = app.results, datetime.now(UTC), by or []
+    url = store.store.url
     if run_id is None:
-        facts = catalog_facts(store, app.environment, catalog, tags=by or [])
-        page = pages.catalog_page(facts, store.store.url, now)
+        name = file or "catalog.html"
+        of_catalogs = catalog_facts(store, app.environment, catalog, tags=tags)
+        page = pages.catalog_page(of_catalogs, url, now)
     else:
-        done = run_facts(store, run_id, tags=by or [])
-        page = pages.run_page(describe_run(store, run_id), done, store.store.url, now)
-    size = pages.write_page(place, page)
-    console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
+        name = file or f"report-{run_id}.html"
+        of_run = run_facts(store, run_id, tags=tags)
+        page = pages.run_page(describe_run(store, run_id), of_run, url, now)
+    size_bytes = pages.write_page(name, page)
+    console().line(f"{printable(name)}: {size_bytes / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED

@@ -23,7 +23,7 @@ from proofsweep_cli.options import MaxCalls, Until, print_bounds
 from proofsweep_cli.prefect_api import PrefectApi
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import report
-from proofsweep_cli.screen import print_json
+from proofsweep_cli.screen import Screen, print_json
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _FLOW = "check-ingest"  # as the deployment's flow is named, so that both tell of one cause
@@ -52,17 +52,25 @@ def ingest(
     app = request.app
     bounds = app.bounds(max_calls=max_calls, until=until)
     print_bounds(request.out, bounds, utc_now())
-    code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
+    watching = app.watched_folder(folder)
     with _interrupted_by_signals(), stop_told(app, folder, _FLOW), watching as watched, PrefectApi() as prefect:
         app.require_runner = prefect.require
-        if not watch:
-            code, _ = _one_pass(request, watched, bounds, prefect, set(), goes_on=False)
-            return code
-        with suppress(KeyboardInterrupt):
-            is_last, said = False, set[str]()
-            while not is_last:
-                code, is_last = _pass_of_many(request, watched, bounds, prefect, said)
-                is_last = is_last or STOP_ASKED.wait(every)
+        if watch:
+            return _passes_until_stopped(request, watched, bounds, prefect, every)
+        code, _ = _one_pass(request, watched, bounds, prefect, set(), goes_on=False)
+        return code
+
+
+def _passes_until_stopped(
+    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi, seconds_between: float
+) -> ExitCode:
+    """Make one pass after another; return the exit code of the last one."""
+    code, is_last = ExitCode.ACCEPTED, False
+    said: set[str] = set()
+    with suppress(KeyboardInterrupt):
+        while not is_last:
+            code, is_last = _pass_of_many(request, watched, bounds, prefect, said)
+            is_last = is_last or STOP_ASKED.wait(seconds_between)
     return code
 
 
@@ -77,6 +85,7 @@ def _pass_of_many(
         say(stop.message)
         return code_of_error(stop), stop.ended_by in _LAST_PASS
     except RunIsActive as busy:
+        # Another process has taken the folder over, and goes on with it.
         if watched.term.is_lost():
             raise
         say(busy.message)
@@ -108,14 +117,46 @@ def _one_pass(
 
     `said` are the lines of what waits, as the last pass gave them and the next one need not repeat.
     """
-    code, is_last, one_pass = ExitCode.ACCEPTED, False, watched.one_pass()
+    code, is_last = ExitCode.ACCEPTED, False
+    one_pass = watched.one_pass()
     for run_id in one_pass.runs():
         before = describe_run(request.app.results, run_id)
         run = run_leg(request, before, bounds, prefect.begin(), goes_on=goes_on)
-        code, is_last = max(code, code_of_run(run)), is_last or (not run.is_over and run.ended_by in _LAST_PASS)
+        code = max(code, code_of_run(run))
+        if not run.is_over and run.ended_by in _LAST_PASS:
+            is_last = True
+        # With --json, stdout holds one object for each pass.
         if not request.as_json:
             report(request, run)
-    return max(code, _told(request, watched.path, one_pass.report, said)), is_last
+    code_of_pass = _report_pass(request, watched.path, one_pass.report, said)
+    return max(code, code_of_pass), is_last
+
+
+def _report_pass(request: CommandRequest, path: str, done: PassReport, said: set[str]) -> ExitCode:
+    """Print what a pass did, and tell whoever is told; give the exit code of its files."""
+    app = request.app
+    if request.as_json:
+        print_json(done.document(path))
+    else:
+        _print_pass(request.out, path, done, said)
+    errors = done.unmoved_lines()
+    alerts = app.alert_facts.end_of_pass(path, done)
+    for line in [*errors, *app.tell(alerts)]:
+        say(line)
+    outcomes = {row["outcome"] for row in done.rows if row["reason"] not in HINDERS_NOTHING}
+    if errors or "failed" in outcomes:
+        return ExitCode.FAILED
+    if outcomes - {"accepted"}:
+        return ExitCode.REJECTED
+    return ExitCode.ACCEPTED
+
+
+def _print_pass(out: Screen, path: str, done: PassReport, said: set[str]) -> None:
+    out.line(done.line(path), style="bold")
+    for message in done.messages(said):
+        out.line(f"  {message}")
+    said.clear()
+    said.update(done.waiting_lines())
 
 
 def _told(request: CommandRequest, path: str, done: PassReport, said: set[str]) -> ExitCode:
@@ -148,12 +189,14 @@ def _interrupted_by_signals() -> Iterator[None]:
         STOP_ASKED.set()
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+    # Python lets only the main thread set handlers.
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    handler_of_sigint = signal.signal(signal.SIGINT, interrupt)
+    handler_of_sigterm = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, handler_of_sigint)
+        signal.signal(signal.SIGTERM, handler_of_sigterm)

@@ -29,13 +29,14 @@ def list_all(request: CommandRequest) -> int:
     """
     app = request.app
     pages = app.service.answer(lambda partner: list(pages_of(Call.KEYS, partner.keys)))
-    found = [key for page in pages for key in page.keys]
-    keys = table("key", "name", "status")
-    for each in found:
-        keys.add_row(each.key_id or "", each.name or "", each.status or "")
-    line = f"{counted(len(found), 'key')} at {app.settings.service.base_url} ({app.environment})"
-    document = {"environment": app.environment, "keys": [each.model_dump() for each in found]}
-    request.answer(document, (line, "", keys))
+    keys = [key for page in pages for key in page.keys]
+    listed = table("key", "name", "status")
+    for key in keys:
+        listed.add_row(key.key_id or "", key.name or "", key.status or "")
+    count = counted(len(keys), "key")
+    line = f"{count} at {app.settings.service.base_url} ({app.environment})"
+    documents = [key.model_dump() for key in keys]
+    request.answer({"environment": app.environment, "keys": documents}, (line, "", listed))
     return ExitCode.ACCEPTED
 
 

@@ -73,24 +73,34 @@ Only = typer.Option(
 
 def words_in(only: list[str]) -> tuple[str, ...]:
     """Return the words of a repeatable option, of which one value may also hold several with commas."""
-    return tuple(dict.fromkeys(word.strip() for each in only for word in each.split(",")))
+    words = [word.strip() for value in only for word in value.split(",")]
+    return tuple(dict.fromkeys(words))
 
 
 def print_bounds(out: Screen, bounds: Bounds, now: datetime) -> None:
     """Print the bounds, with the closing time in UTC and in local time; UsageError if the window is closed already."""
-    parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
-    parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
-    parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
     refuse_closed_window(bounds, now)
-    if parts:
-        out.line(f"Stops {' or '.join(parts)}")
+    limits = []
+    if bounds.closes_at is not None:
+        limits.append(f"at {_instant_text(bounds.closes_at)}")
+    if bounds.max_calls is not None:
+        limits.append(f"after {bounds.max_calls:,} calls")
+    if bounds.reserve:
+        limits.append(f"with {bounds.reserve:,} calls of the quota left")
+    if limits:
+        words = " or ".join(limits)
+        out.line(f"Stops {words}")
 
 
 def refuse_closed_window(bounds: Bounds, now: datetime) -> None:
     if bounds.closes_at is not None and bounds.closes_at <= now:
-        raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
+        closed_at = _instant_text(bounds.closes_at)
+        raise UsageError(f"The window is over: it closed at {closed_at}.")
 
 
 def _instant_text(at: datetime) -> str:
-    here = at.astimezone()
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC" + (f" ({here:%H:%M} {here:%Z})" if here.utcoffset() else "")
+    text, local_time = f"{at:%Y-%m-%d %H:%M:%S} UTC", at.astimezone()
+    # A person reads the local time, unless it is the same.
+    if local_time.utcoffset():
+        return f"{text} ({local_time:%H:%M} {local_time:%Z})"
+    return text
