@@ -18,6 +18,7 @@ from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog, ListFacts
 from proofsweep.sources.not_in_list import MOST_FOUND
 from proofsweep.sources.selection import Selection
+from proofsweep.verify.forecast import Forecast
 from proofsweep.verify.plan import NOT_IN_LIST, Planner, Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
 from proofsweep_cli import options
@@ -87,43 +88,59 @@ def plan(
     listing = app.chosen_rows(catalog, selection, bounds.max_calls)
     survey = app.planner.survey(listing)
     status, trouble = ServiceStatus(), None
+    # A plan needs no quota: it is printed without it, and says why.
     try:
         status = app.service.status()
-    except (ConfigError, ResultsError, RunMustStop) as error:  # a plan needs no quota
+    except (ConfigError, ResultsError, RunMustStop) as error:
         trouble = error
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds, survey.may_be_free)
     if request.as_json:
-        print_json(_json_of(listing, survey) | _json_of_others(app.planner, listing) | forecast_json(cost))
+        document = _json_of(listing, survey) | _json_of_others(app.planner, listing) | forecast_json(cost)
+        print_json(document)
     else:
-        out = console()
-        _print_reading(out, listing, survey)
-        _print_not_in_list(out, app.planner, listing)
-        print_lists_beside(request, listing.whole)
-        print_forecast(out, cost, trouble.message if trouble else "")
-        where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
-        out.line(f"  for {where}", style="dim")
+        why_no_quota = "" if trouble is None else trouble.message
+        _print_plan(request, listing, survey, cost, why_no_quota)
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
     return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
 
 
+def _print_plan(request: CommandRequest, listing: Catalog, survey: Survey, cost: Forecast, why_no_quota: str) -> None:
+    app, out = request.app, console()
+    _print_reading(out, listing, survey)
+    _print_not_in_list(out, app.planner, listing)
+    print_lists_beside(request, listing.whole)
+    print_forecast(out, cost, why_no_quota)
+    base_url, results = app.settings.service.base_url, app.settings.results.url
+    out.line(f"  for {app.environment}, {base_url}, results {results}", style="dim")
+
+
 def _print_reading(out: Screen, listing: Catalog, survey: Survey) -> None:
     """Say how a list is read, and where its files may lie: what is wrong here makes every row wrong."""
-    whole, columns = listing.whole, _columns_of(listing.whole)
-    out.line(f"{listing.location}: {counted(survey.items, 'row')}", style="bold")
-    if whole.deliveries is not None:
-        out.line(f"  deliveries: {whole.deliveries}")
+    rows = counted(survey.items, "row")
+    out.line(f"{listing.location}: {rows}", style="bold")
+    if listing.whole.deliveries is not None:
+        out.line(f"  deliveries: {listing.whole.deliveries}")
+    columns = _columns_of(listing.whole)
     if columns:
-        out.line(f"  columns: {' · '.join(f'{role}: {_some(names)}' for role, names in columns.items())}")
-        if other := [encoding for encoding in whole.encodings if encoding != "UTF-8"]:
-            out.line(f"  read as {', '.join(other)}; if letters are wrong, set catalog.encoding")
-        for facts in whole.lists[:_MOST_LISTS]:
-            _print_facts(out, facts)
-        where = "anywhere" if listing.root is None else f"in {printable(listing.root)}"
-        out.line(f"  files may lie {where}")
+        _print_columns(out, listing, columns)
     _print_survey(out, survey)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, ignored_entries(listing))
+
+
+def _print_columns(out: Screen, listing: Catalog, columns: dict[str, list[str]]) -> None:
+    whole = listing.whole
+    roles = [f"{role}: {_some(names)}" for role, names in columns.items()]
+    out.line(f"  columns: {' · '.join(roles)}")
+    other_encodings = [encoding for encoding in whole.encodings if encoding != "UTF-8"]
+    if other_encodings:
+        encodings = ", ".join(other_encodings)
+        out.line(f"  read as {encodings}; if letters are wrong, set catalog.encoding")
+    for facts in whole.lists[:_MOST_LISTS]:
+        _print_facts(out, facts)
+    where = "anywhere" if listing.root is None else f"in {printable(listing.root)}"
+    out.line(f"  files may lie {where}")
 
 
 def _print_facts(out: Screen, facts: ListFacts) -> None:
@@ -131,21 +148,28 @@ def _print_facts(out: Screen, facts: ListFacts) -> None:
     file = printable(facts.file)
     if facts.header:
         out.line(f"  {file}: {facts.header} is taken for the header")
-    hidden = [counted(facts.hidden_rows, "row")] if facts.hidden_rows else []
+    hidden = []
+    if facts.hidden_rows:
+        hidden.append(counted(facts.hidden_rows, "row"))
     if facts.hidden_columns:
-        hidden.append(f"the columns {_some([printable(name) for name in facts.hidden_columns])}")
+        columns = _some(list(map(printable, facts.hidden_columns)))
+        hidden.append(f"the columns {columns}")
     if hidden:
-        out.line(f"  {file}: hidden in the sheet, and read like the others: {', '.join(hidden)}", style=PURPLE)
+        what = ", ".join(hidden)
+        out.line(f"  {file}: hidden in the sheet, and read like the others: {what}", style=PURPLE)
     if facts.other_sheets:
-        sheets = _some([printable(name) for name in facts.other_sheets])
+        sheets = _some(list(map(printable, facts.other_sheets)))
         out.line(f"  {file}: not read are the sheets {sheets}; catalog.sheet names another one", style=PURPLE)
 
 
 def _print_not_in_list(out: Screen, planner: Planner, listing: Catalog) -> None:
     files = sum(1 for _ in planner.not_in_list(listing))
-    if files:
-        at_least = "at least " if files == MOST_FOUND else ""
-        out.line(f"  in no list: {at_least}{counted(files, 'audio file')} beside these; see --list", style=PURPLE)
+    if not files:
+        return
+    # The search ends at so many: there may be more.
+    at_least = "at least " if files == MOST_FOUND else ""
+    count = counted(files, "audio file")
+    out.line(f"  in no list: {at_least}{count} beside these; see --list", style=PURPLE)
 
 
 def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
@@ -153,46 +177,58 @@ def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     beside = request.app.planner.lists_beside(whole)
     if not beside:
         return
+    first, others = beside[0], len(beside) - 1
     count = "counts"
-    if len(beside) > 1:
-        count = f"and {counted(len(beside) - 1, 'more list')} of the same folder count"
+    if others:
+        count = f"and {counted(others, 'more list')} of the same folder count"
     out, style = request.out, f"bold {PURPLE}"
-    out.line(f"  {beside[0]} {count} beside this one.", style=style)
+    out.line(f"  {first} {count} beside this one.", style=style)
     # Under the name that its files have without one, they keep their IDs, and so their answers.
-    usual = posixpath.basename(whole.root or "") or whole.name
-    setting = f"name = {json.dumps(usual, ensure_ascii=False)} under [catalog]"
-    then = ""
+    usual_name = posixpath.basename(whole.root or "") or whole.name
+    toml_string = json.dumps(usual_name, ensure_ascii=False)
+    setting = f"name = {toml_string} under [catalog]"
+    advice = ""
     if request.app.settings.catalog.name is None:
-        then = f" set {setting}, with which its files keep their answers, for all of them; and"
-    elif whole.name != usual:
+        advice = f" set {setting}, with which its files keep their answers, for all of them; and"
+    elif whole.name != usual_name:
         out.line(f"  Its files have other IDs under this name and are paid again, but not with {setting}.", style=style)
-    retire = request.command("stop", retire=beside[0])
-    out.line(f"  If this is the next one:{then}", command=retire, style=style)
+    retire = request.command("stop", retire=first)
+    out.line(f"  If this is the next one:{advice}", command=retire, style=style)
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
-    return f"{', '.join(names[:_MOST_COLUMNS]) or 'no column'}{more}"
+    if not names:
+        return "no column"
+    first_names, others = ", ".join(names[:_MOST_COLUMNS]), len(names) - _MOST_COLUMNS
+    if others > 0:
+        return f"{first_names} and {others} more"
+    return first_names
 
 
 def _columns_of(whole: Catalog) -> dict[str, list[str]]:
     """Return the names of the columns of each role of a list; roles that no column has are named too."""
-    roles = dict.fromkeys(("audio", "sidecar", "id", *(role for _, role in whole.columns))) if whole.columns else ()
-    return {role: [printable(name) or "(no name)" for name, its in whole.columns if its == role] for role in roles}
+    if not whole.columns:
+        return {}
+    names_by_role: dict[str, list[str]] = {"audio": [], "sidecar": [], "id": []}
+    for name, role in whole.columns:
+        names = names_by_role.setdefault(role, [])
+        names.append(printable(name) or "(no name)")
+    return names_by_role
 
 
 def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
-    counts = {name: getattr(survey, name) for name in _OF_SURVEY}
-    read = {
-        "ignored": ignored_entries(listing),
-        "skipped": listing.skipped,
-        "encoding": ", ".join(listing.whole.encodings) or None,
-        "columns": _columns_of(listing.whole),
-        "lists": [asdict(facts) for facts in listing.whole.lists],
-        "root": listing.root,
-    }
-    deliveries = None if listing.whole.deliveries is None else asdict(listing.whole.deliveries)
-    return counts | read | {"deliveries": deliveries}
+    whole = listing.whole
+    document: dict[str, object] = {name: getattr(survey, name) for name in _OF_SURVEY}
+    document["ignored"] = ignored_entries(listing)
+    document["skipped"] = listing.skipped
+    document["encoding"] = ", ".join(whole.encodings) or None
+    document["columns"] = _columns_of(whole)
+    document["lists"] = [asdict(facts) for facts in whole.lists]
+    document["root"] = listing.root
+    document["deliveries"] = None
+    if whole.deliveries is not None:
+        document["deliveries"] = asdict(whole.deliveries)
+    return document
 
 
 def _json_of_others(planner: Planner, listing: Catalog) -> dict[str, object]:
@@ -202,11 +238,11 @@ def _json_of_others(planner: Planner, listing: Catalog) -> dict[str, object]:
 
 
 def _print_survey(out: Screen, survey: Survey) -> None:
-    out.line(
-        f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
-    )
+    pairs, size = counted(survey.pairs, "pair"), size_text(survey.audio_bytes)
+    out.line(f"  {survey.eligible:,} to send ({pairs}), {size} of audio")
     for reason, count in survey.reasons.most_common():
-        out.line(f"  {count:,} ineligible · {reason}: {about(reason).remedy}", style=BLUE)
+        remedy = about(reason).remedy
+        out.line(f"  {count:,} ineligible · {reason}: {remedy}", style=BLUE)
         out.line(f"    {survey.examples[reason]}", style="dim")
     if survey.reasons:
         out.line("  --list names each of these rows, with its line and what to do", style="dim")
@@ -215,35 +251,58 @@ def _print_survey(out: Screen, survey: Survey) -> None:
 
 
 def _print_unsent(rows: Iterable[UnsentRow], form: options.ListFormat, *, as_json: bool) -> None:
-    cells = (([row.where, row.file, row.reason, row.what_to_do, row.detail], dict(row.tags)) for row in rows)
     if as_json:
-        print_json_array(dict(zip(_COLUMNS, (*texts, tags), strict=True)) for texts, tags in cells)
+        print_json_array(map(_json_of_unsent, rows))
     elif form is options.ListFormat.CSV:
-        print_csv(_COLUMNS, ([*texts, json.dumps(tags, ensure_ascii=False)] for texts, tags in cells))
+        print_csv(_COLUMNS, map(_cells_of_unsent, rows))
     else:
         _print_list(console(), rows)
 
 
+def _json_of_unsent(row: UnsentRow) -> dict[str, object]:
+    values = (*_texts_of_unsent(row), dict(row.tags))
+    return dict(zip(_COLUMNS, values, strict=True))
+
+
+def _cells_of_unsent(row: UnsentRow) -> list[str]:
+    # A cell holds one text: as JSON, tags can be read again.
+    tags = json.dumps(dict(row.tags), ensure_ascii=False)
+    return [*_texts_of_unsent(row), tags]
+
+
+def _texts_of_unsent(row: UnsentRow) -> list[str]:
+    return [row.where, row.file, row.reason, row.what_to_do, row.detail]
+
+
 def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     """Print each row on a few lines that fit any screen; what to do comes last, once for each reason."""
-    reasons, remedies = Counter[str](), dict[str, str]()
+    counts, remedies = Counter[str](), dict[str, str]()
     for row in rows:
-        reasons[row.reason] += 1
+        counts[row.reason] += 1
         remedies[row.reason] = row.what_to_do
-        out.line(styled(row.file or "(no audio named)", "bold"), f" {row.where}" if row.where else "", sep="")
-        out.line(f"  {row.reason}: {row.detail}", style=BLUE)
-        if row.tags:
-            out.line(f"  {' · '.join(f'{name} {value}' for name, value in row.tags.items() if value)}", style="dim")
-    unsent = reasons.total() - reasons[NOT_IN_LIST]
-    if reasons:
+        _print_unsent_row(out, row)
+    if counts:
         out.print()
-    if not unsent:
-        out.line("Every row will be sent", style="bold")
-    else:
+    # Files that no list names are no rows: they are counted apart.
+    files_in_no_list = counts.pop(NOT_IN_LIST, 0)
+    unsent = counts.total()
+    if unsent:
         out.line(f"{counted(unsent, 'row')} will not be sent. What to do:", style="bold")
-    others = reasons.pop(NOT_IN_LIST, 0)
-    for reason, count in reasons.most_common():
+    else:
+        out.line("Every row will be sent", style="bold")
+    for reason, count in counts.most_common():
         out.line(f"  {count:,} {reason}: {remedies[reason]}")
-    if others:
-        out.line(f"{counted(others, 'audio file')} in no list. What to do:", style="bold")
-        out.line(f"  {others:,} {NOT_IN_LIST}: {remedies[NOT_IN_LIST]}")
+    if files_in_no_list:
+        files = counted(files_in_no_list, "audio file")
+        out.line(f"{files} in no list. What to do:", style="bold")
+        out.line(f"  {files_in_no_list:,} {NOT_IN_LIST}: {remedies[NOT_IN_LIST]}")
+
+
+def _print_unsent_row(out: Screen, row: UnsentRow) -> None:
+    file = styled(row.file or "(no audio named)", "bold")
+    line = f" {row.where}" if row.where else ""
+    out.line(file, line, sep="")
+    out.line(f"  {row.reason}: {row.detail}", style=BLUE)
+    if row.tags:
+        tags = [f"{name} {value}" for name, value in row.tags.items() if value]
+        out.line(f"  {' · '.join(tags)}", style="dim")
