@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import httpx
 
@@ -56,10 +57,9 @@ class PrefectApi(AbstractContextManager["PrefectApi"]):
             _reach_this_machine_directly()
             require_certificates()
             home = prefect_home()
-            if url := configured_url():
-                if not is_there(url):
-                    fix = "start it, or unset PREFECT_API_URL to use an embedded one"
-                    raise PrefectIsAway(f"No Prefect server answers at {without_secrets(url)}; {fix}.")
+            url = configured_url()
+            if url:
+                _require_answer(url)
                 return None
             self._start(home)
         elif not self._own.is_alive:
@@ -69,15 +69,24 @@ class PrefectApi(AbstractContextManager["PrefectApi"]):
 
     def require(self) -> None:
         """Return when runs can begin; PrefectIsAway if they cannot, ConfigError if Prefect's home cannot be used."""
-        if (server := self.begin()) is not None:
+        server = self.begin()
+        if server is not None:
             server.wait_until_up()
 
     def _start(self, home: Path) -> None:
         require_writable(home)
         self._own = EmbeddedServer.start(home)
         os.environ["PREFECT_API_URL"] = self._own.url
-        if (context := sys.modules.get("prefect.context")) is not None:
+        # If Prefect is imported, its client already has the address of the server before this one.
+        context = sys.modules.get("prefect.context")
+        if context is not None:
             context.refresh_global_settings_context()
+
+
+def _require_answer(url: str) -> None:
+    if not is_there(url):
+        fix = "start it, or unset PREFECT_API_URL to use an embedded one"
+        raise PrefectIsAway(f"No Prefect server answers at {without_secrets(url)}; {fix}.")
 
 
 @contextmanager
@@ -95,7 +104,8 @@ def _reach_this_machine_directly() -> None:
     proxies = Proxies(os.environ)
     for kind in ("http", "https", "all"):
         proxies.to(kind, "a.host.elsewhere")
-    direct = ",".join(dict.fromkeys([*_THIS_MACHINE, *proxies.exceptions]))
+    hosts = dict.fromkeys([*_THIS_MACHINE, *proxies.exceptions])
+    direct = ",".join(hosts)
     os.environ.update({"no_proxy": direct, "NO_PROXY": direct})
 
 
@@ -110,18 +120,25 @@ def is_there(url: str) -> bool:
 
 def configured_url() -> str | None:
     """Return the server that the environment or the active Prefect profile names, without importing Prefect."""
-    if url := os.environ.get("PREFECT_API_URL"):
+    url = os.environ.get("PREFECT_API_URL")
+    if url:
         return url
-    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or prefect_home() / "profiles.toml")
-    try:
-        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
+    profiles = _profiles()
     active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
     url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
     return None if url is None else str(url)
+
+
+def _profiles() -> dict[str, Any]:
+    """Read Prefect's profiles; there are none on most machines."""
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or prefect_home() / "profiles.toml")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tomllib.loads(text)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
 
 
 def require_writable(home: Path) -> None:
@@ -145,13 +162,17 @@ def prefect_watched(
     from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - seconds to import
 
     def watch(over: threading.Event) -> None:
-        has_begun, answered_at, restarts = False, time.monotonic(), 0
+        has_begun, restarts = False, 0
+        answered_at = time.monotonic()
         while not over.wait(_CHECK_SECONDS):
             if server is not None and not server.is_alive and restarts < _MOST_RESTARTS:
                 server.restart()
-                answered_at, restarts = time.monotonic() + _RESTART_SECONDS, restarts + 1
+                restarts += 1
+                # In this time, its silence is no loss: it starts.
+                answered_at = time.monotonic() + _RESTART_SECONDS
             is_active = app.leg is not None or app.run_elsewhere is not None
             has_begun = has_begun or is_active
+            # While a leg works, its end is waited for, with a server or without.
             if not has_begun or is_active or is_there(str(PREFECT_API_URL.value())):
                 answered_at = max(answered_at, time.monotonic())
             elif time.monotonic() - answered_at >= _LOST_SECONDS:

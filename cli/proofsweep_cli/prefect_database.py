@@ -44,14 +44,16 @@ def cached_tables() -> Path | None:
 
     The first call of a version takes as long as Prefect's migrations; others wait for it meanwhile.
     """
-    with suppress(OSError, RuntimeError, sqlite3.Error, subprocess.CalledProcessError):  # RuntimeError: no home
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proofsweep"
-        tables = cache / f"prefect-{version('prefect')}.db"
+    # RuntimeError: the user has no home. Without a cache, Prefect makes the tables itself, only later.
+    with suppress(OSError, RuntimeError, sqlite3.Error, subprocess.CalledProcessError):
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        tables = caches / "proofsweep" / f"prefect-{version('prefect')}.db"
         if tables.exists():
             return tables
-        cache.mkdir(parents=True, exist_ok=True)
+        tables.parent.mkdir(parents=True, exist_ok=True)
         with tables.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # Another process may have made them while this one waited.
             if not tables.exists():
                 _make_tables(tables)
         return tables
@@ -60,27 +62,33 @@ def cached_tables() -> Path | None:
 
 def _make_tables(tables: Path) -> None:
     """Let Prefect make its database. What a team's profile says of another database does not count."""
-    with TemporaryDirectory(dir=tables.parent) as folder:  # so that the last step is a rename
-        others = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-        own = {"PREFECT_HOME": folder, "PREFECT_PROFILES_PATH": os.devnull}
-        subprocess.run(  # noqa: S603 - the Prefect of this environment
-            [sys.executable, *_UPGRADE], cwd=folder, env=others | own, capture_output=True, check=True
-        )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environment["PREFECT_PROFILES_PATH"] = os.devnull
+    # In the same folder, so that the last step is a rename: nobody finds half a database.
+    with TemporaryDirectory(dir=tables.parent) as folder:
+        environment["PREFECT_HOME"] = folder
+        command = [sys.executable, *_UPGRADE]
+        subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)  # noqa: S603 - our Prefect
         new = Path(folder, DATABASE)
-        with closing(sqlite3.connect(new)) as made:
-            made.execute("PRAGMA journal_mode = WAL")  # as Prefect sets it: two servers would contend for that
+        with closing(sqlite3.connect(new)) as connection:
+            # As Prefect sets it: two servers would contend for that.
+            connection.execute("PRAGMA journal_mode = WAL")
         new.replace(tables)
 
 
 def copy_tables(tables: Path, database: Path) -> None:
     """Copy a database with all tables at once, never over another one; where this fails, Prefect makes it."""
-    remains = [database.with_name(f"{database.name}-{kind}") for kind in ("wal", "journal")]
-    if any(os.path.lexists(path) for path in (database, *remains)):  # SQLite would add what remains to a new file
+    wal = database.with_name(f"{database.name}-wal")
+    journal = database.with_name(f"{database.name}-journal")
+    # SQLite would add what remains of an older database to a new file.
+    if any(os.path.lexists(path) for path in (database, wal, journal)):
         return
     with suppress(OSError):
         database.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".prefect-tables-", dir=database.parent) as folder:
-            os.link(shutil.copy(tables, folder), database)
+            copy = shutil.copy(tables, folder)
+            # A link is made at once, and fails where another process was faster.
+            os.link(copy, database)
 
 
 def revisions_of(database: Path) -> list[str] | None:
@@ -98,19 +106,28 @@ def unusable(database: Path) -> str | None:
     if not database.exists():
         return None
     try:
-        found = _revisions_of(database)
-    except sqlite3.OperationalError:  # no such table yet, or another server makes it
+        revisions = _revisions_of(database)
+    # There is no such table yet, or another server makes it.
+    except sqlite3.OperationalError:
         return None
     except sqlite3.DatabaseError as error:
         return f"cannot be read ({error})"
-    spec = find_spec("prefect")
-    (prefect,) = (spec and spec.submodule_search_locations) or [""]
-    for revision in found:
-        if not any(Path(prefect, _MIGRATIONS).glob(f"*_{revision}_*")):
+    migrations = _package_of_prefect() / _MIGRATIONS
+    for revision in revisions:
+        if not any(migrations.glob(f"*_{revision}_*")):
             return "was made by another version of Prefect"
     return None
 
 
+def _package_of_prefect() -> Path:
+    """Return where Prefect is installed, without importing it."""
+    spec = find_spec("prefect")
+    (folder,) = (spec and spec.submodule_search_locations) or [""]
+    return Path(folder)
+
+
 def _revisions_of(database: Path) -> list[str]:
-    with closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as tables:
-        return [revision for (revision,) in tables.execute("SELECT version_num FROM alembic_version")]
+    url = f"{database.as_uri()}?mode=rw"
+    with closing(sqlite3.connect(url, uri=True)) as connection:
+        rows = connection.execute("SELECT version_num FROM alembic_version")
+        return [revision for (revision,) in rows]
