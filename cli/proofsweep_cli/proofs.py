@@ -40,8 +40,9 @@ def show_list(
 
     Example: `proofsweep proofs list --limit 10`
     """
-    found = request.app.service.answer(lambda partner: newest_proofs(partner, limit))
-    request.answer({"proofs": [proof.model_dump() for proof in found]}, _lines_of_list(found))
+    proofs = request.app.service.answer(lambda partner: newest_proofs(partner, limit))
+    documents = [proof.model_dump() for proof in proofs]
+    request.answer({"proofs": documents}, _lines_of_list(proofs))
     return ExitCode.ACCEPTED
 
 
@@ -63,11 +64,15 @@ def show(
             raise
         gone = f"No such proof is held under this key (404); request ID {failed.request_id}."
         raise UsageError(gone) from failed
-    lines = [f"song: {proof.song or 'unknown'}", f"classification: {proof.classification or 'none'} (report-only)"]
+    song, classification = proof.song or "unknown", proof.classification or "none"
+    lines = [f"song: {song}", f"classification: {classification} (report-only)"]
     document: dict[str, object] = {"song": proof.song, "classification": proof.classification}
+    # Without the sidecar's wire name, nobody can tell whether the answer holds one.
     if app.settings.service.sidecar_field is not None:
-        document["has_sidecar"] = proof.sidecar is not None
-        lines.append(f"sidecar: {'none' if proof.sidecar is None else 'held; proofs recover writes it'}")
+        has_sidecar = proof.sidecar is not None
+        document["has_sidecar"] = has_sidecar
+        state = "held; proofs recover writes it" if has_sidecar else "none"
+        lines.append(f"sidecar: {state}")
     request.answer(document, lines)
     return ExitCode.ACCEPTED
 
@@ -83,12 +88,13 @@ def inventory(request: CommandRequest) -> int:
     Example: `proofsweep proofs inventory --config production`
     """
     with stopped_on_signals(request.app):
-        found = inventory_proofs(request.app.operations())
-    unlisted = "pending, was erased, belongs to another partner, or was issued while the list was read"
-    all_of_them = request.command("query", f"FROM proofs WHERE operation_id = '{found.operation_id}'")
-    unlisted_line = f"  A proof that is not listed is {unlisted}."
-    request.answer(found.document(), [styled(found.line, "bold"), unlisted_line, ("  all of them:", all_of_them)])
-    return ExitCode.REJECTED if found.counts.get("differs") else ExitCode.ACCEPTED
+        done = inventory_proofs(request.app.operations())
+    title = styled(done.line, "bold")
+    reasons = "pending, was erased, belongs to another partner, or was issued while the list was read"
+    unlisted = f"  A proof that is not listed is {reasons}."
+    query = request.command("query", f"FROM proofs WHERE operation_id = '{done.operation_id}'")
+    request.answer(done.document(), [title, unlisted, ("  all of them:", query)])
+    return ExitCode.REJECTED if done.counts.get("differs") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -117,14 +123,10 @@ def erase(
     Examples: `proofsweep proofs erase --from withdrawn.csv --dry-run` ·
     `proofsweep proofs erase --from withdrawn.csv --yes-erase 12 --environment production`
     """
-    wanted, app = read_proof_list(proof_ids or [], file), request.app
+    app = request.app
+    wanted = read_proof_list(proof_ids or [], file)
     if dry_run:
-        names = names_of(app.results, app.environment, wanted)
-        listed = [{"proof_id": each, "file": names.get(each)} for each in wanted.proof_ids]
-        lines = [f"{each}  {names.get(each, 'no file of this results store')}" for each in wanted.proof_ids]
-        lines.append(f"Would erase {_what(app, wanted)}. Nothing was asked.")
-        document = {"environment": app.environment, "proofs": listed, "repeated": wanted.repeated}
-        request.answer(document, lines)
+        _list_files(request, wanted)
         return ExitCode.ACCEPTED
     _refuse_other_words(app, wanted, yes_erase, environment)
     return _erase(request, wanted)
@@ -172,39 +174,63 @@ def notes(request: CommandRequest, max_calls: int | None = MaxCalls) -> int:
     return ExitCode.FAILED if done.counts.get("failed") else ExitCode.ACCEPTED
 
 
-def _lines_of_list(found: list[ProofSummary]) -> Iterator[str | Table]:
-    proofs = table("issued (UTC)", "classification", "proof", "song")
-    for proof in found:
-        issued = "" if proof.issued_at is None else f"{proof.issued_at:%Y-%m-%d %H:%M}"
-        proofs.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
-    yield proofs
-    yield f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed."
+def _lines_of_list(proofs: list[ProofSummary]) -> Iterator[str | Table]:
+    listed = table("issued (UTC)", "classification", "proof", "song")
+    for proof in proofs:
+        issued = ""
+        if proof.issued_at is not None:
+            issued = f"{proof.issued_at:%Y-%m-%d %H:%M}"
+        listed.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
+    yield listed
+    count = counted(len(proofs), "proof")
+    yield f"{count}, the newest first; pending ones are never listed."
+
+
+def _list_files(request: CommandRequest, wanted: ProofList) -> None:
+    """List the proofs that would be erased, with the files that the results store knows."""
+    app = request.app
+    names = names_of(app.results, app.environment, wanted)
+    documents, lines = [], []
+    for proof_id in wanted.proof_ids:
+        file = names.get(proof_id, "no file of this results store")
+        documents.append({"proof_id": proof_id, "file": names.get(proof_id)})
+        lines.append(f"{proof_id}  {file}")
+    lines.append(f"Would erase {_what(app, wanted)}. Nothing was asked.")
+    document = {"environment": app.environment, "proofs": documents, "repeated": wanted.repeated}
+    request.answer(document, lines)
 
 
 def _what(app: App, wanted: ProofList) -> str:
-    more = f" (named {wanted.repeated:,} more times)" if wanted.repeated else ""
-    empty = f" ({counted(wanted.empty, 'row')} without an ID left out)" if wanted.empty else ""
-    return f"{counted(len(wanted.proof_ids), 'proof')}{more}{empty} of {app.environment}"
+    words = counted(len(wanted.proof_ids), "proof")
+    if wanted.repeated:
+        words = f"{words} (named {wanted.repeated:,} more times)"
+    if wanted.empty:
+        rows = counted(wanted.empty, "row")
+        words = f"{words} ({rows} without an ID left out)"
+    return f"{words} of {app.environment}"
 
 
 def _refuse_other_words(app: App, wanted: ProofList, count: int | None, environment: str | None) -> None:
+    """Refuse to erase unless a person has said how many proofs, and outside of test environments also whose."""
     label, proofs = app.environment, len(wanted.proof_ids)
     if count != proofs:
-        raise UsageError(
-            f"This erases {_what(app, wanted)} for good: confirm it with --yes-erase {proofs}. Nothing was erased."
-        )
-    if environment != label and (environment is not None or label not in DISPOSABLE):
+        what = _what(app, wanted)
+        raise UsageError(f"This erases {what} for good: confirm it with --yes-erase {proofs}. Nothing was erased.")
+    needs_label = environment is not None or label not in DISPOSABLE
+    if needs_label and environment != label:
         raise UsageError(f"The proofs are of {label}: confirm it with --environment {label}. Nothing was erased.")
 
 
 def _erase(request: CommandRequest, wanted: ProofList) -> int:
-    app, done = request.app, count(1)
+    app, numbers = request.app, count(1)
+    proofs = len(wanted.proof_ids)
     with stopped_on_signals(app), request.out.status("erasing …") as status:
 
-        def told(_row: Row) -> None:
-            status.update(f"erasing … {next(done):,} of {len(wanted.proof_ids):,}")
+        def show_number(_row: Row) -> None:
+            number = next(numbers)
+            status.update(f"erasing … {number:,} of {proofs:,}")
 
-        report = erase_proofs(app.operations(), wanted, told)
+        report = erase_proofs(app.operations(), wanted, show_number)
     request.answer(report.document(), report.lines())
     if report.stopped is not None:
         say(report.stopped.message)

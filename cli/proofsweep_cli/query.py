@@ -52,62 +52,74 @@ def query(
     """
     app = request.app
     if sql == "-" or (sql is None and not sys.stdin.isatty()):
-        try:
-            sql = text_of_file(sys.stdin.buffer.read())
-        except UnicodeDecodeError as error:
-            raise UsageError("The query on stdin is not UTF-8: save it so.") from error
+        sql = _query_of_stdin()
     if not sql or not sql.strip():
         raise UsageError('Give a query, for example: proofsweep query "FROM rejects"')
-    with opened(app.results, environment, preferred=app.environment, asked=sql, note=say) as views_of:
-        _answer(views_of, sql, form)
+    with opened(app.results, environment, preferred=app.environment, asked=sql, note=say) as connection:
+        _answer(connection, sql, form)
     return ExitCode.ACCEPTED
 
 
-def _answer(views_of: duckdb.DuckDBPyConnection, statements: str, form: Format) -> None:
+def _query_of_stdin() -> str:
+    try:
+        return text_of_file(sys.stdin.buffer.read())
+    except UnicodeDecodeError as error:
+        raise UsageError("The query on stdin is not UTF-8: save it so.") from error
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, statements: str, form: Format) -> None:
     """Answer in another thread: DuckDB does not hear Ctrl-C in this one while it works."""
     try:
         with ThreadPoolExecutor(1) as thread:
-            answer = thread.submit(lambda: _write(views_of.sql(statements), form))
+            answer = thread.submit(lambda: _write(connection.sql(statements), form))
             try:
                 answer.result()
             except KeyboardInterrupt:
-                views_of.interrupt()
+                connection.interrupt()
                 raise
     except (duckdb.Error, pa.ArrowException) as mistake:
-        reason, _, _ = str(mistake).partition("\nLINE ")  # then comes the text itself, with a mark below
-        raise UsageError(f"The query cannot be answered: {' '.join(reason.split())}") from mistake
+        # The rest is the text itself, with a mark below: on one line it says nothing.
+        reason, _, _ = str(mistake).partition("\nLINE ")
+        line = " ".join(reason.split())
+        raise UsageError(f"The query cannot be answered: {line}") from mistake
 
 
-def _write(answer: duckdb.DuckDBPyRelation | None, form: Format) -> None:
+def _write(relation: duckdb.DuckDBPyRelation | None, form: Format) -> None:
     """Write an answer to stdout; None is the answer of a statement that gives no rows."""
-    if answer is None:
+    if relation is None:
         return
-    found = plain_answer(answer)
+    answer = plain_answer(relation)
     match form:
         case Format.TABLE:
-            _show(found)
+            _show(answer)
         case Format.CSV:
-            print_csv(found.names, found.rows)
+            print_csv(answer.names, answer.rows)
         case Format.JSON:
-            keys = found.keys
-            print_json_array(dict(zip(keys, row, strict=True)) for row in found.rows)
+            keys = answer.keys
+            print_json_array(dict(zip(keys, row, strict=True)) for row in answer.rows)
 
 
-def _show(found: PlainAnswer) -> None:
+def _show(answer: PlainAnswer) -> None:
     """Print a table; where it is wider than the terminal, print each row with one field a line."""
-    rows = islice(found.rows, _SHOWN_ROWS)
-    lines = [[printable(shown_value(cell)) for cell in row] for row in rows]
-    count = len(lines) + sum(1 for _ in found.rows)
-    names = [printable(name) for name in found.names]
+    names = list(map(printable, answer.names))
+    lines = []
+    for row in islice(answer.rows, _SHOWN_ROWS):
+        cells = [printable(shown_value(value)) for value in row]
+        lines.append(cells)
+    # The other rows are counted, not kept: an answer may have more than fit into memory.
+    others = sum(1 for _ in answer.rows)
     widths = [max(map(cell_len, column)) for column in zip(names, *lines, strict=True)]
+    gaps = len(_GAP) * (len(widths) - 1)
     out = console()
     # A folded cell is read by nobody: at forty columns a table of ten would have four letters for each.
-    if sys.stdout.isatty() and sum(widths) + len(_GAP) * (len(widths) - 1) > out.width:
+    if sys.stdout.isatty() and sum(widths) + gaps > out.width:
         _print_fields(out, names, lines)
     else:
-        _print_table(out, names, lines, list(zip(widths, found.are_numbers, strict=True)))
-    more = f"; the first {_SHOWN_ROWS} are shown, --format csv gives all" if count > _SHOWN_ROWS else ""
-    out.line(f"{counted(count, 'row')}{more}", style="dim")
+        columns = list(zip(widths, answer.are_numbers, strict=True))
+        _print_table(out, names, lines, columns)
+    count = counted(len(lines) + others, "row")
+    more = f"; the first {_SHOWN_ROWS} are shown, --format csv gives all" if others else ""
+    out.line(f"{count}{more}", style="dim")
 
 
 def _print_table(
@@ -117,13 +129,19 @@ def _print_table(
         cells = []
         for cell, (width, is_number) in zip(line, columns, strict=True):
             blanks = " " * (width - cell_len(cell))
-            cells.append(blanks + cell if is_number else cell + blanks)
-        out.line(styled(_GAP.join(cells).rstrip(), "" if number else "bold"))
+            aligned = blanks + cell if is_number else cell + blanks
+            cells.append(aligned)
+        text = _GAP.join(cells).rstrip()
+        style = "" if number else "bold"
+        out.line(styled(text, style))
 
 
 def _print_fields(out: Screen, names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     width = max(map(cell_len, names))
+    value_column = width + len(_GAP)
     for number, line in enumerate(lines, 1):
         out.line(styled(f"row {number}", "bold"))
         for name, cell in zip(names, line, strict=True):
-            out.line(f"{name}{' ' * (width - cell_len(name))}{_GAP}{cell}".rstrip(), column=width + len(_GAP))
+            blanks = " " * (value_column - cell_len(name))
+            field = f"{name}{blanks}{cell}"
+            out.line(field.rstrip(), column=value_column)
