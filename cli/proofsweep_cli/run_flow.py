@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 
 import httpx
@@ -57,24 +57,29 @@ def _run(
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
     run_id = before.plan.run_id
+    show_progress = partial(_show_progress, request.out, request.app)
 
     def exit_without_prefect() -> None:
         if goes_on:
             return
         end_progress()
         _report_lost_server()
-        code = report(request, describe_run(request.app.results, run_id))
+        run = describe_run(request.app.results, run_id)
+        code = report(request, run)
         if server is not None:
             server.close()
         flush()
         os._exit(code)
 
     # Prefect's heartbeats are a thread that ends a second late, and our own server tells nobody of a crash.
-    without_heartbeats = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+    own_server_settings: AbstractContextManager[object] = nullcontext()
+    if server is not None:
+        own_server_settings = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+    closes_at = None if bounds.closes_at is None else bounds.closes_at.isoformat()
     with (
         _terminal_kept_quiet(),
-        nullcontext() if server is None else without_heartbeats,
-        background_thread("progress", partial(_show_progress, request.out, request.app)) as end_progress,
+        own_server_settings,
+        background_thread("progress", show_progress) as end_progress,
         prefect_watched(request.app, server, exit_without_prefect),
         _errors_explained(request, before),
     ):
@@ -83,10 +88,11 @@ def _run(
             config=request.config,
             results=request.results,
             max_calls=bounds.max_calls,
-            until=None if bounds.closes_at is None else bounds.closes_at.isoformat(),
+            until=closes_at,
             return_state=True,
         )
-        with suppress(CancelledRun, FailedRun):  # a run that only stopped early has its ending in its receipt
+        # A run that only stopped early has its ending in its receipt.
+        with suppress(CancelledRun, FailedRun):
             state.result()
 
 
@@ -97,21 +103,19 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
     try:
         yield
     except ResultsError as error:
-        raise RunMustStop(
-            f"{error.message} What was written before is kept. When the store works again: {resume}",
-            ended_by=EndedBy.BREAKER,
-        ) from error
-    except (httpx.HTTPError, RuntimeError) as error:  # our own client gives values: this is Prefect's
+        message = f"{error.message} What was written before is kept. When the store works again: {resume}"
+        raise RunMustStop(message, ended_by=EndedBy.BREAKER) from error
+    # Our own client gives values: these errors are Prefect's.
+    except (httpx.HTTPError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise
         now = describe_run(request.app.results, before.plan.run_id)
         if len(now.legs) > len(before.legs) and now.ended_by is not None:
             _report_lost_server()
             return
-        raise RunMustStop(
-            f"The Prefect server failed ({without_logins(str(error))}). When it works again: {resume}",
-            ended_by=EndedBy.KILLED,
-        ) from error
+        reason = without_logins(str(error))
+        message = f"The Prefect server failed ({reason}). When it works again: {resume}"
+        raise RunMustStop(message, ended_by=EndedBy.KILLED) from error
 
 
 def _report_lost_server() -> None:
@@ -123,9 +127,11 @@ def _terminal_kept_quiet() -> Iterator[None]:
     """Send log lines only to the server, not to the terminal; import Prefect first."""
     from prefect.logging.handlers import APILogHandler, PrefectConsoleHandler  # noqa: PLC0415 - seconds to import
 
-    logging.raiseExceptions = False  # no traceback for a log line that finds no server
+    # No traceback for a log line that finds no server.
+    logging.raiseExceptions = False
+    # These print each event that finds no server.
     for name in ("prefect._internal", "prefect._internal.concurrency"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # it prints each event that finds no server
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     for handler in logging.getLogger().handlers:
         if isinstance(handler, PrefectConsoleHandler):
             handler.setLevel(logging.CRITICAL + 1)
@@ -139,12 +145,19 @@ def _show_progress(out: Screen, app: App, over: threading.Event) -> None:
     """Show the progress of this process's leg, or of the legs elsewhere, until it is over."""
     with display(out) as show:
         while not over.wait(_seconds_between(out, app)):
-            if (told := app.progress()) is not None:
-                hint = [styled("Ctrl-C again ends at once.", PURPLE)] if STOP_ASKED.is_set() else []
-                show([*progress_lines(told), *hint], utc_now())
+            progress = app.progress()
+            if progress is None:
+                continue
+            lines = progress_lines(progress)
+            # A stop in good order takes a while: a person sees that it was heard, and what would be faster.
+            if STOP_ASKED.is_set():
+                lines.append(styled("Ctrl-C again ends at once.", PURPLE))
+            show(lines, utc_now())
 
 
 def _seconds_between(out: Screen, app: App) -> float:
     if not out.is_terminal:
         return _PLAIN_SECONDS
-    return _LIVE_SECONDS if app.leg is not None else _ELSEWHERE_SECONDS
+    if app.leg is None:
+        return _ELSEWHERE_SECONDS
+    return _LIVE_SECONDS
