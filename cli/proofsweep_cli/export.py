@@ -1,5 +1,6 @@
 """`proofsweep export` and `proofsweep report`: rows for people and for the next run, and pages of HTML."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import typer
@@ -79,13 +80,17 @@ def export(
     # As a letter is dated: where it is written.
     today = datetime.now(UTC).astimezone().date()
     reports = export_rows(selected, outcomes, target, today=today, by=by, languages=languages)
+    _answer_reports(request, reports)
+    return ExitCode.ACCEPTED
+
+
+def _answer_reports(request: CommandRequest, reports: Sequence[WrittenReport]) -> None:
     files = [{"file": str(report.path), "rows": report.rows} for report in reports]
     rows = sum(report.rows for report in reports)
     lines = [_line_of(report) for report in reports]
     if not lines:
         lines.append("There is no such row; nothing was written.")
     request.answer({"files": files, "rows": rows}, lines)
-    return ExitCode.ACCEPTED
 
 
 def _target_of(file: str | None, form: str | None, outcomes: list[str] | None, *, is_internal: bool) -> Target:

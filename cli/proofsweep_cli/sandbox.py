@@ -67,8 +67,9 @@ def sandbox(
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
         _print_addresses(running, options.key_file)
         running.wait()
-    console().print()
-    console().print("The sandbox has ended; its home is kept.")
+    out = console()
+    out.print()
+    out.print("The sandbox has ended; its home is kept.")
     return ExitCode.ACCEPTED
 
 
@@ -93,8 +94,9 @@ def issue(
     with Operator(operator_url) as operator:
         for file in files:
             with _errors_explained(file, operator_url):
-                done = operator.issue(file, _target(file, out, is_legacy=legacy), legacy=legacy)
-            console().line(f"{done.sidecar or done.audio}  {done.proof_id}")
+                target = _target(file, out, is_legacy=legacy)
+                issued = operator.issue(file, target, legacy=legacy)
+            console().line(f"{issued.sidecar or issued.audio}  {issued.proof_id}")
     return ExitCode.ACCEPTED
 
 
@@ -112,13 +114,15 @@ def samples(
     Example: `proofsweep sandbox samples delivery --files 100`
     """
     operator_url = operator_url or _operator_of_settings()
+    # The manifest is opened first: if it cannot be written, no sample is.
     with nullcontext() if manifest is None else new_file(manifest) as file:
         with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
             if folder.exists() and any(folder.iterdir()):
                 raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
             written = write_catalog(folder, operator, files=files)
         if manifest is not None and file is not None:
-            file.write(_manifest_of(written, manifest.parent).encode("utf-8"))
+            text = _manifest_of(written, manifest.parent)
+            file.write(text.encode("utf-8"))
     console().line(f"{folder}: {len(written)} audio files")
     return ExitCode.ACCEPTED
 
@@ -130,9 +134,13 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["audio", "sidecar", "supplier", "release"])
     for sample in written:
-        release, files = sample.audio.parent, [sample.audio, *([sample.sidecar] if sample.sidecar else [])]
-        audio, sidecar = [*(os.path.relpath(file, folder) for file in files), ""][:2]
-        rows.writerow([audio, sidecar, _SUPPLIERS[releases.index(release) % len(_SUPPLIERS)], release.name])
+        release = sample.audio.parent
+        number = releases.index(release)
+        supplier = _SUPPLIERS[number % len(_SUPPLIERS)]
+        audio, sidecar = os.path.relpath(sample.audio, folder), ""
+        if sample.sidecar:
+            sidecar = os.path.relpath(sample.sidecar, folder)
+        rows.writerow([audio, sidecar, supplier, release.name])
     return text.getvalue()
 
 
@@ -143,9 +151,10 @@ def _ports_from(port: int) -> tuple[int, int, int]:
 
 def _free_ports() -> tuple[int, int, int]:
     while True:
-        with socket.create_server((_DEFAULT.host, 0)) as free:
-            ports = _ports_from(free.getsockname()[1])
-        with suppress(ConfigError, OverflowError):  # one is taken, or beyond the last port
+        with socket.create_server((_DEFAULT.host, 0)) as server:
+            ports = _ports_from(server.getsockname()[1])
+        # If one is taken, or beyond the last port, the next try has others.
+        with suppress(ConfigError, OverflowError):
             _require_ports(ports)
             return ports
 
@@ -160,10 +169,13 @@ def _operator_of_settings() -> str:
     host, port = _DEFAULT.host, _DEFAULT.port
     with suppress(ConfigError):
         service = load_settings().service
-        named = split_url(service.base_url)
-        if named.port is not None and not service.is_elsewhere:
-            host, port = named.hostname or host, named.port
-    return f"http://{f'[{host}]' if ':' in host else host}:{port + 2}"
+        base_url = split_url(service.base_url)
+        if base_url.port is not None and not service.is_elsewhere:
+            host, port = base_url.hostname or host, base_url.port
+    # An IPv6 address has colons of its own.
+    if ":" in host:
+        host = f"[{host}]"
+    return f"http://{host}:{port + 2}"
 
 
 def _require_ports(ports: Iterable[int]) -> None:
@@ -171,8 +183,9 @@ def _require_ports(ports: Iterable[int]) -> None:
         try:
             socket.create_server((_DEFAULT.host, port)).close()
         except OSError as error:
+            reason = os.strerror(error.errno or 0)
             raise ConfigError(
-                f"The port {port} cannot be used ({os.strerror(error.errno or 0)}); another sandbox may be running. "
+                f"The port {port} cannot be used ({reason}); another sandbox may be running. "
                 "Give another --port; 0 takes any free ones."
             ) from error
 
@@ -190,8 +203,11 @@ def _print_addresses(running: Running, key_file: Path) -> None:
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
-    folder = out or (file.parent if is_legacy else Path("issued"))
-    target = folder / (f"{file.name}.sidecar" if is_legacy else file.name)
+    folder, name = out or Path("issued"), file.name
+    if is_legacy:
+        # A sidecar is found beside its audio.
+        folder, name = out or file.parent, f"{file.name}.sidecar"
+    target = folder / name
     if target.exists():
         raise ConfigError(f"{target} exists and is not overwritten; name another folder by --out.")
     folder.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,7 @@ from proofsweep.sources.names import ignored_words
 GREEN, RED, PURPLE, BLUE = (f"color({number})" for number in (28, 160, 163, 31))
 COLOURS = {"accepted": GREEN, "rejected": RED, "failed": PURPLE, "ineligible": BLUE}
 NARROWEST = 30  # columns of text beside something else: in fewer it stands below
+_BINARY_STEP = 1024
 _WORD = re.compile(r"\S+")
 _PLAIN_COLUMNS = 1_000_000  # away from a terminal, where no line is folded
 
@@ -51,15 +52,24 @@ class Screen(Console):
         What follows its first line begins in a `column`, counted from 0, by default two behind the first word. The
         `command` at its end stays whole, so that it can be copied: if there is no room for it, it has its own line.
         """
-        text = Text(sep).join(each if isinstance(each, Text) else styled(str(each), "") for each in objects)
-        lines = _wrapped(text, printable(command), self.width, column) if self.is_terminal else [text]
-        if command and not self.is_terminal:
-            lines = [Text(" ").join([text, styled(command, "")])]
+        text = Text(sep).join(map(_text_of, objects))
+        lines = [text]
+        if self.is_terminal:
+            lines = _wrapped(text, printable(command), self.width, column)
+        elif command:
+            text_and_command = Text(" ").join([text, styled(command, "")])
+            lines = [text_and_command]
         for line in lines:
             self.print(line, style=style, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
         _discard(self.file)
+
+
+def _text_of(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
+    return styled(str(value), "")
 
 
 def _wrapped(text: Text, command: str, width: int, column: int | None) -> list[Text]:
@@ -68,7 +78,8 @@ def _wrapped(text: Text, command: str, width: int, column: int | None) -> list[T
     indent = len(plain) - len(plain.lstrip())
     if column is None or width - column < NARROWEST:
         column = indent + 2
-    words = [found.span() for found in _WORD.finditer(plain)]
+    words = [match.span() for match in _WORD.finditer(plain)]
+    # The command is one word, whatever blanks it has.
     if command:
         text = Text.assemble(text, " ", command)
         words.append((len(plain) + 1, len(text)))
@@ -79,9 +90,12 @@ def _wrapped(text: Text, command: str, width: int, column: int | None) -> list[T
             starts.append(start)
             room = width - column
     first, *others = text.divide(starts[1:])
-    for line in (first, *others):
+    first.rstrip()
+    lines = [first]
+    for line in others:
         line.rstrip()
-    return [first, *(Text.assemble(" " * column, line) for line in others)]
+        lines.append(Text.assemble(" " * column, line))
+    return lines
 
 
 def console(*, to_stderr: bool = False) -> Screen:
@@ -110,16 +124,17 @@ def print_json_array(objects: Iterable[object]) -> None:
 
 def _json_of(document: object) -> str:
     """Write JSON for stdout: what is not UTF-8 there could not hold every letter, so each is an escape."""
-    codec = codecs.lookup(sys.stdout.encoding or "ascii").name
-    return printable_json(document, is_ascii=not codec.startswith("utf"))
+    codec = codecs.lookup(sys.stdout.encoding or "ascii")
+    is_utf = codec.name.startswith("utf")
+    return printable_json(document, is_ascii=not is_utf)
 
 
 def _json_array(objects: Iterable[str]) -> Iterator[str]:
-    between = "[\n"
-    for each in objects:
-        yield between + each
-        between = ",\n"
-    yield "[]\n" if between == "[\n" else "\n]\n"
+    before = "[\n"
+    for text in objects:
+        yield before + text
+        before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -129,12 +144,19 @@ def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 def _csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     line = io.StringIO()
-    writer = csv.writer(line, lineterminator="\n")  # as other tools of a pipe expect
-    for cells in chain([header], rows):
-        writer.writerow([csv_cell(printable(cell) if isinstance(cell, str) else cell) for cell in cells])
+    # Other tools of a pipe expect no carriage return.
+    writer = csv.writer(line, lineterminator="\n")
+    for values in chain([header], rows):
+        writer.writerow(map(_cell_of, values))
         yield line.getvalue()
         line.seek(0)
         line.truncate()
+
+
+def _cell_of(value: object) -> object:
+    if isinstance(value, str):
+        return csv_cell(printable(value))
+    return csv_cell(value)
 
 
 def _write(texts: Iterable[str]) -> None:
@@ -157,10 +179,13 @@ def show_unknown_letters() -> None:
 
 def open_closed_streams() -> None:
     """Put nothing in the place of standard streams that were closed before the start, as by `2>&-`."""
-    for name in ("stdin", "stdout", "stderr"):  # in their order, so that each gets the number that it should have
+    # In their order, so that each gets the number that it should have.
+    for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, os.fdopen(nothing, "r" if name == "stdin" else "w", encoding="utf-8"))
+            mode = "r" if name == "stdin" else "w"
+            null_device = os.open(os.devnull, os.O_RDWR)
+            stream = os.fdopen(null_device, mode, encoding="utf-8")
+            setattr(sys, name, stream)
 
 
 def flush() -> None:
@@ -185,20 +210,25 @@ def _discard(stream: IO[str]) -> None:
 
 def print_ignored(out: Screen, counts: Mapping[str, int]) -> None:
     """Say what a catalog holds besides its rows, and which sidecars are sent that no column names."""
-    if others := {cause: count for cause, count in counts.items() if cause != "sidecars_beside"}:
+    others = dict(counts)
+    beside = others.pop("sidecars_beside", 0)
+    if others:
         out.line(f"  ignored: {ignored_words(others)}")
-    if beside := counts.get("sidecars_beside"):
+    if beside:
+        sidecars = counted(beside, "sidecar")
         lies = "lies beside its audio" if beside == 1 else "lie beside their audio"
         out.line(
-            f"  the manifest has no sidecar column: {counted(beside, 'sidecar')} {lies}, sent as pairs "
+            f"  the manifest has no sidecar column: {sidecars} {lies}, sent as pairs "
             "(catalog.columns.sidecar = 'none' sends the audio alone)",
             style=PURPLE,
         )
 
 
 def size_text(size_bytes: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size_bytes < 1024:  # noqa: PLR2004 - the step of the binary units
-            return f"{size_bytes:,.0f} {unit}" if unit == "B" else f"{size_bytes:,.1f} {unit}"
-        size_bytes /= 1024
-    return f"{size_bytes:,.1f} TiB"
+    if size_bytes < _BINARY_STEP:
+        return f"{size_bytes:,.0f} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size_bytes /= _BINARY_STEP
+        if size_bytes < _BINARY_STEP:
+            return f"{size_bytes:,.1f} {unit}"
+    return f"{size_bytes / _BINARY_STEP:,.1f} TiB"
