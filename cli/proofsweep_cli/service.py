@@ -12,7 +12,7 @@ from proofsweep.config.notices import say
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders
-from proofsweep.domain.models import PartnerUsageResponse
+from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import GREEN, PURPLE, styled, table
@@ -34,18 +34,27 @@ def health(request: CommandRequest) -> int:
     """
     app = request.app
     with app.keyless_service() as service:
-        found, call = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
-    state = "well" if found.ok else "not well" if found.ok is False else "does not say whether it is well"
-    took = f"{call.elapsed_ms:,.0f} ms"
-    deployed = "" if found.deployed_at is None else f", deployed {found.deployed_at:%Y-%m-%d %H:%M} UTC"
-    lines: list[str | Text | Table] = [
-        styled(f"{app.settings.service.base_url}: {state}", GREEN if found.ok else PURPLE),
-        f"  version {found.version or 'unknown'}, commit {found.commit or 'unknown'}{deployed}; {took}",
-        f"  request ID: {call.request_id or 'none'}",
-    ]
-    document = found.model_dump() | {"elapsed_ms": round(call.elapsed_ms, 1), "request_id": call.request_id}
-    request.answer(document, lines)
-    return ExitCode.BREAKER if found.ok is False else ExitCode.ACCEPTED
+        answer, call = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
+    title = styled(f"{app.settings.service.base_url}: {_state(answer)}", GREEN if answer.ok else PURPLE)
+    version, commit = answer.version or "unknown", answer.commit or "unknown"
+    deployed = ""
+    if answer.deployed_at is not None:
+        deployed = f", deployed {answer.deployed_at:%Y-%m-%d %H:%M} UTC"
+    facts = f"  version {version}, commit {commit}{deployed}; {call.elapsed_ms:,.0f} ms"
+    request_id = f"  request ID: {call.request_id or 'none'}"
+    document = answer.model_dump()
+    document["elapsed_ms"] = round(call.elapsed_ms, 1)
+    document["request_id"] = call.request_id
+    request.answer(document, [title, facts, request_id])
+    return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
+
+
+def _state(health: HealthResponse) -> str:
+    if health.ok:
+        return "well"
+    if health.ok is False:
+        return "not well"
+    return "does not say whether it is well"
 
 
 @service_group.command()
@@ -61,9 +70,12 @@ def usage(
     Example: `proofsweep service usage --days 7 --config production`
     """
     ask = request.app.service.ask
-    (found, headers), _ = ask(lambda each: each.with_attempts(_ATTEMPTS).usage(days=days))
-    left = {"headroom": headers.rate_remaining, "reset": headers.rate_reset, "request_id": headers.request_id}
-    request.answer(found.model_dump() | left, _lines_of_usage(found, headers))
+    (answer, headers), _ = ask(lambda partner: partner.with_attempts(_ATTEMPTS).usage(days=days))
+    document = answer.model_dump()
+    document["headroom"] = headers.rate_remaining
+    document["reset"] = headers.rate_reset
+    document["request_id"] = headers.request_id
+    request.answer(document, _lines_of_usage(answer, headers))
     return ExitCode.ACCEPTED
 
 
@@ -79,31 +91,41 @@ def monitor(request: CommandRequest) -> int:
     Example: `proofsweep service monitor --config production`
     """
     app = request.app
-    (batch, alerts, over), notifier = app.monitored(), app.notifier()
+    batch, alerts, ended_causes = app.monitored()
+    notifier = app.notifier()
     if notifier is None:
-        delivery = Delivery(alerts, untold=[each.cause for each in alerts])
+        delivery = Delivery(alerts, untold=[alert.cause for alert in alerts])
     else:
-        delivery = notifier.notify(alerts, over)
+        delivery = notifier.notify(alerts, ended_causes)
     troubles = [str(probe["trouble"]) for probe in batch.probes if probe["trouble"] is not None]
-    found = {"probes": batch.probes, "usage": batch.usage} | _document_of(delivery)
     line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {batch.line()}"
-    lines = [styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold]
-    request.answer(found, [styled(line, PURPLE if troubles else GREEN), *lines])
+    colour = PURPLE if troubles else GREEN
+    lines = [styled(line, colour)]
+    lines.extend(styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold)
+    document = {"probes": batch.probes, "usage": batch.usage} | _document_of(delivery)
+    request.answer(document, lines)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
     return max([_end_of(delivery), *codes])
 
 
-def _lines_of_usage(found: PartnerUsageResponse, headers: AnswerHeaders) -> Iterator[str | Text | Table]:
-    limit = "unknown" if found.plan.quota_limit is None else f"{found.plan.quota_limit:,.0f}"
+def _lines_of_usage(usage: PartnerUsageResponse, headers: AnswerHeaders) -> Iterator[str | Text | Table]:
+    plan = usage.plan
+    limit = "unknown" if plan.quota_limit is None else f"{plan.quota_limit:,.0f}"
     left = "unknown" if headers.rate_remaining is None else f"{headers.rate_remaining:,}"
-    reset = "" if headers.rate_reset is None else f", resets {headers.rate_reset:%Y-%m-%d %H:%M} UTC"
-    period = found.plan.quota_period or "period unknown"
+    period = plan.quota_period or "period unknown"
+    reset = ""
+    if headers.rate_reset is not None:
+        reset = f", resets {headers.rate_reset:%Y-%m-%d %H:%M} UTC"
     yield styled(f"{left} calls left of {limit} ({period}){reset}", "bold")
     days = table("day (UTC)", "used", "remaining", right=("used", "remaining"))
-    for day in found.days:
-        days.add_row(day.date or "?", *("" if count is None else f"{count:,}" for count in (day.used, day.remaining)))
+    for day in usage.days:
+        days.add_row(day.date or "?", _figure(day.used), _figure(day.remaining))
     yield days
     yield f"request ID: {headers.request_id or 'none'}"
+
+
+def _figure(count: float | None) -> str:
+    return "" if count is None else f"{count:,}"
 
 
 @alerts_group.command()
@@ -122,22 +144,30 @@ def check(
     Example: `proofsweep alerts check catalog.csv --config nightly`
     """
     app = request.app
-    looked = app.alert_check(catalogs or [])
-    if (notifier := app.notifier()) is None:
+    alert_check = app.alert_check(catalogs or [])
+    notifier = app.notifier()
+    if notifier is None:
         raise ConfigError(_NOBODY)
-    delivery = notifier.notify(*looked.gather())
-    nothing = "Nothing that was looked at needs a person:" if looked.skipped else "Nothing needs a person."
-    lines = [delivery.line_of(alert) for alert in delivery.hold] or [nothing]
-    request.answer(_document_of(delivery) | {"skipped": looked.skipped}, [*lines, *looked.skipped])
+    delivery = notifier.notify(*alert_check.gather())
+    skipped = alert_check.skipped
+    lines = [delivery.line_of(alert) for alert in delivery.hold]
+    # What could not be looked at is listed below: of that, nothing is said here.
+    if not lines and skipped:
+        lines.append("Nothing that was looked at needs a person:")
+    elif not lines:
+        lines.append("Nothing needs a person.")
+    document = _document_of(delivery) | {"skipped": skipped}
+    request.answer(document, [*lines, *skipped])
     return _end_of(delivery)
 
 
 def _document_of(delivery: Delivery) -> dict[str, object]:
-    alerts = [
-        {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
-        for each in delivery.hold
-    ]
-    return {"alerts": alerts, "missed": list(delivery.missed)}
+    documents = []
+    for alert in delivery.hold:
+        is_sent = alert.cause in delivery.sent
+        document = {"kind": alert.kind, "subject": alert.subject, "body": alert.body, "sent": is_sent}
+        documents.append(document)
+    return {"alerts": documents, "missed": list(delivery.missed)}
 
 
 def _end_of(delivery: Delivery) -> ExitCode:
@@ -154,9 +184,12 @@ def send_test(request: CommandRequest) -> int:
 
     Example: `proofsweep alerts test --config nightly`
     """
-    if (receivers := request.app.receivers()) is None:
+    receivers = request.app.receivers()
+    if receivers is None:
         raise ConfigError(_NOBODY)
-    (missed,), told = receivers.send([TEST_ALERT]), len(receivers.names)
-    line = f"The test message was taken by {told - len(missed)} of {told}."
-    request.answer({"told": told, "missed": list(missed)}, [line])
+    (missed,) = receivers.send([TEST_ALERT])
+    all_receivers = len(receivers.names)
+    taken = all_receivers - len(missed)
+    line = f"The test message was taken by {taken} of {all_receivers}."
+    request.answer({"told": all_receivers, "missed": list(missed)}, [line])
     return _end_of(Delivery([], missed=missed))

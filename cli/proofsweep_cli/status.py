@@ -27,7 +27,8 @@ from proofsweep_cli.run_screen import active_lines, followed, report, where_line
 from proofsweep_cli.screen import PURPLE, Screen, console, print_json, styled
 
 if TYPE_CHECKING:
-    from proofsweep.queries.store_status import CatalogStatus, QuotaStatus
+    from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
+    from proofsweep.store.parts import Results
 
 
 _WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
@@ -97,35 +98,51 @@ def stop(
     if for_good and store.plan(run_id).catalog_kind == INGEST:
         raise UsageError(f"Run {run_id} is of a watched folder, whose next pass goes on with it: leave out --for-good.")
     stopped = stop_run(store, run_id, _WAIT_SECONDS)
-    if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
-        from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
-
-        supersede(store, stopped.run.plan, lambda: datetime.now(UTC), is_given_up=True)
-        stopped = replace(stopped, run=describe_run(store, run_id), has_ended=True)
-    facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
-    document = json_of(stopped.run, store.store.url) | {"stop": facts}
+    if for_good:
+        stopped = _given_up(store, stopped)
+    stop_facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
+    document = json_of(stopped.run, store.store.url)
+    document["stop"] = stop_facts
     request.answer(document, _lines_of_stop(stopped, request))
     return ExitCode.ACCEPTED if stopped.has_ended or stopped.is_silent else ExitCode.ACTIVE
+
+
+def _given_up(store: "Results", stopped: StopReport) -> StopReport:
+    """Give a run up, unless it is over, or a process still works on it."""
+    is_idle = stopped.has_ended or stopped.is_silent
+    if stopped.run.is_over or not is_idle:
+        return stopped
+    from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
+
+    plan = stopped.run.plan
+    supersede(store, plan, lambda: datetime.now(UTC), is_given_up=True)
+    run = describe_run(store, plan.run_id)
+    return replace(stopped, run=run, has_ended=True)
 
 
 def _retire(request: CommandRequest, catalog: str) -> int:
     """Retire a catalog; a process that works on it is asked first, by a person."""
     app = request.app
     runs = app.results.log.runs()
-    own = {plan.run_id for plan in runs.plans(app.environment, catalog)}
+    run_ids = {plan.run_id for plan in runs.plans(app.environment, catalog)}
     for leg in legs_of_store(app.results, runs):
-        if leg.run_id in own and leg.is_alive:
-            raise RunIsActive(f"{where_line(leg)}; stop it first: {request.command('stop', leg.run_id)}")
+        if leg.run_id in run_ids and leg.is_alive:
+            stop = request.command("stop", leg.run_id)
+            raise RunIsActive(f"{where_line(leg)}; stop it first: {stop}")
     plans = app.results.log.retire(app.environment, catalog, datetime.now(UTC))
-    counts = f"with {counted(len(plans), 'run')}, and counts no more; its rows stay"
-    facts = {"catalog": plans[0].catalog, "environment": app.environment, "runs": [plan.run_id for plan in plans]}
-    request.answer({"retired": facts}, [f"{plans[0].catalog} is retired ({app.environment}) {counts}"])
+    # It may be given by its name: its location says which one that is.
+    location, count = plans[0].catalog, counted(len(plans), "run")
+    line = f"{location} is retired ({app.environment}) with {count}, and counts no more; its rows stay"
+    retired_runs = [plan.run_id for plan in plans]
+    document = {"catalog": location, "environment": app.environment, "runs": retired_runs}
+    request.answer({"retired": document}, [line])
     return ExitCode.ACCEPTED
 
 
 def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
     store = request.app.results
     run = describe_run(store, run_id)
+    # Of a leg whose process is gone, no heartbeat will come.
     if follow and not all(leg.is_gone for leg in run.open_legs):
         if not followed(request.out, heartbeats_of(store, run)):
             return ExitCode.ACTIVE
@@ -139,79 +156,118 @@ def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
 def _show_store(request: CommandRequest) -> None:
     from proofsweep.queries.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
-    store = request.app.results
-    found, out = store_status(store, datetime.now(UTC)), console()
+    store, out = request.app.results, console()
+    status = store_status(store, datetime.now(UTC))
     if request.as_json:
-        print_json(found.document() | {"results": store.store.url})
+        document = status.document()
+        document["results"] = store.store.url
+        print_json(document)
         return
-    if not (found.catalogs or found.retired):
+    if not (status.catalogs or status.retired):
         out.line(words_on_no_run(store))
         return
-    for catalog in found.catalogs:
+    for catalog in status.catalogs:
         _print_catalog(request, out, catalog)
-    for each in found.retired:
-        files = f"{counted(each.files, 'file')} that no other list has" if each.files else "other lists have its files"
-        out.line(f"retired: {each.catalog} ({each.environment}); {files}", style="dim")
-    for plan, leg in found.active:
+    for retired in status.retired:
+        files = "other lists have its files"
+        if retired.files:
+            files = f"{counted(retired.files, 'file')} that no other list has"
+        out.line(f"retired: {retired.catalog} ({retired.environment}); {files}", style="dim")
+    for plan, leg in status.active:
+        title = styled(f"Run {plan.run_id}", "bold")
         out.print()
-        out.line(styled(f"Run {plan.run_id}", "bold"), f"— {plan.catalog}")
+        out.line(title, f"— {plan.catalog}")
         for line in active_lines(leg.progress, [leg]):
             out.line("  ", line, sep="")
     out.print()
-    for quota in found.quotas:
-        of = f" of {quota.environment}" if len(found.quotas) > 1 else ""
-        out.line(f"quota{of}: {_quota(quota, found.at)}")
+    _print_quotas(out, status)
+
+
+def _print_quotas(out: Screen, status: "StoreStatus") -> None:
+    for quota in status.quotas:
+        name = "quota"
+        if len(status.quotas) > 1:
+            name = f"quota of {quota.environment}"
+        out.line(f"{name}: {_quota(quota, status.at)}")
         if quota.sunset is not None:
-            out.line(sunset_note(printable(quota.sunset)), style=f"bold {PURPLE}")
+            note = sunset_note(printable(quota.sunset))
+            out.line(note, style=f"bold {PURPLE}")
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:
-    where = {leg.leg: f"; {where_line(leg)}" for leg in run.open_legs}
+    # Active legs are in the summary already, with their progress.
+    active_legs = {leg.leg for leg in run.active}
+    where_by_leg = {leg.leg: f"; {where_line(leg)}" for leg in run.open_legs}
     for leg in run.legs:
-        if leg.leg in {active.leg for active in run.active}:
+        if leg.leg in active_legs:
             continue
-        began = f"{leg.started_at:%Y-%m-%d %H:%M:%S} UTC, {counted(leg.rows, 'row')}, " if leg.started_at else ""
-        calls = counted(leg.count("calls"), "call")
+        words = counted(leg.count("calls"), "call")
+        if leg.started_at:
+            rows = counted(leg.rows, "row")
+            words = f"{leg.started_at:%Y-%m-%d %H:%M:%S} UTC, {rows}, {words}"
+        words = f"{words}, ended by {leg.ended_by}"
         rate = leg.counts.get("rate_learned")
-        lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
-        out.line(f"  leg {leg.leg}: {began}{calls}, ended by {leg.ended_by}{lane}{where.get(leg.leg, '')}")
+        if isinstance(rate, float):
+            words = f"{words}, the service allows {rate:,.1f} calls/s"
+        where = where_by_leg.get(leg.leg, "")
+        out.line(f"  leg {leg.leg}: {words}{where}")
 
 
-def _print_catalog(request: CommandRequest, out: Screen, each: "CatalogStatus") -> None:
-    out.line(styled(each.catalog, "bold"), f"({each.environment})")
+def _print_catalog(request: CommandRequest, out: Screen, catalog: "CatalogStatus") -> None:
+    title = styled(catalog.catalog, "bold")
+    out.line(title, f"({catalog.environment})")
+    if catalog.counts:
+        counts = ", ".join(_counts_of_catalog(catalog))
+        out.line(f"  {counts}")
+    last_at = minute_of(catalog.last_at)
+    out.line(f"  last run: {catalog.last_run}, {catalog.ended_by}, {last_at}")
+    if catalog.run_remaining:
+        rows = remaining_words(catalog.run_remaining, catalog.run_items)
+        resume = request.command("resume", catalog.last_run)
+        out.line(f"  {rows}:", command=resume, style="bold")
+
+
+def _counts_of_catalog(catalog: "CatalogStatus") -> Iterator[str]:
     # Rows of a run that is not over are the number that alerts tell; a second one of files would be taken for it.
-    left_out = {"files", "remaining"} if each.run_remaining else {"files"}
-    if each.counts:
-        counts = [f"{count:,} {name}" for name, count in each.counts.items() if count and name not in left_out]
-        out.line(f"  {', '.join([counted(each.counts['files'], 'file'), *counts])}")
-    out.line(f"  last run: {each.last_run}, {each.ended_by}, {minute_of(each.last_at)}")
-    if each.run_remaining:
-        rows = f"  {remaining_words(each.run_remaining, each.run_items)}:"
-        out.line(rows, command=request.command("resume", each.last_run), style="bold")
+    left_out = {"files", "remaining"} if catalog.run_remaining else {"files"}
+    yield counted(catalog.counts["files"], "file")
+    for name, count in catalog.counts.items():
+        if count and name not in left_out:
+            yield f"{count:,} {name}"
 
 
 def _quota(quota: "QuotaStatus", now: datetime) -> str:
-    left, reset = f"{quota.left:,} calls left at {minute_of(quota.as_of)}", quota.resets_at
-    if reset is None:
+    left = f"{quota.left:,} calls left at {minute_of(quota.as_of)}"
+    if quota.resets_at is None:
         return left
-    return f"{left}; it {'has reset since, at' if reset <= now else 'resets'} {minute_of(reset)}"
+    # The number is as old as its run: after the reset, there may be more.
+    verb = "has reset since, at" if quota.resets_at <= now else "resets"
+    return f"{left}; it {verb} {minute_of(quota.resets_at)}"
 
 
 def _lines_of_stop(stopped: StopReport, request: CommandRequest) -> Iterator[str | tuple[str, str]]:
-    run, legs = stopped.run, stopped.legs
-    run_id = run.plan.run_id
-    rest = f"{remaining_words(run.remaining, run.plan.items)}:"
+    run, legs, run_id = stopped.run, stopped.legs, stopped.run.plan.run_id
     resume = request.command("resume", run_id)
     if not legs and run.open_legs:
-        yield f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept:", resume
+        where = where_line(run.open_legs[0])
+        yield f"Nothing to stop: {where}. Its finished rows are kept:", resume
     elif not legs or stopped.has_ended:
-        said = f"Nothing to stop: no process works on run {run_id} ({run.state})."
-        if legs:
-            said = f"Run {run_id}: leg {' and '.join(str(leg.leg) for leg in legs)} has ended ({run.state})."
-        yield said if run.is_over else (f"{said} {rest}", resume)
+        words = _words_on_ended_run(stopped)
+        rows = remaining_words(run.remaining, run.plan.items)
+        yield words if run.is_over else (f"{words} {rows}:", resume)
     elif stopped.is_silent:
-        yield f"Run {run_id}: {where_line(legs[0])}, as if it were dead. Go on:", resume
+        where = where_line(legs[0])
+        yield f"Run {run_id}: {where}, as if it were dead. Go on:", resume
         yield "Or give it up:", request.command("stop", run_id, for_good=True)
     else:
+        where = where_line(legs[0])
         follow = request.command("status", run_id, follow=True)
-        yield f"Run {run_id}: {where_line(legs[0])}; it was asked to stop. See:", follow
+        yield f"Run {run_id}: {where}; it was asked to stop. See:", follow
+
+
+def _words_on_ended_run(stopped: StopReport) -> str:
+    run_id, state = stopped.run.plan.run_id, stopped.run.state
+    if not stopped.legs:
+        return f"Nothing to stop: no process works on run {run_id} ({state})."
+    numbers = " and ".join(str(leg.leg) for leg in stopped.legs)
+    return f"Run {run_id}: leg {numbers} has ended ({state})."
