@@ -1,15 +1,15 @@
 """`proofsweep audit` and `proofsweep prune`: the results store, checked and made smaller."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 import typer
 from rich.text import Text
 
 from proofsweep.audit.check import audit_store
-from proofsweep.audit.findings import Audit
+from proofsweep.audit.findings import Audit, AuditFinding
 from proofsweep.audit.line import checked_head
-from proofsweep.audit.prune import days_of, find_prunable
+from proofsweep.audit.prune import Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.text import counted, printable
@@ -38,31 +38,40 @@ def audit(
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
     store, out = request.app.results, request.out
+    only_run = None if run_id == _ALL else run_id
+    kept_head = None if head is None else checked_head(head)
     with out.status("reading receipts …") as status:
-        run = None if run_id == _ALL else run_id
-        kept = None if head is None else checked_head(head)
-        done = audit_store(store, run, kept, lambda run: status.update(f"reading {run} …"))
+        done = audit_store(store, only_run, kept_head, lambda run: status.update(f"reading {run} …"))
     request.answer(done.document(), _lines_of(done, store.store.url))
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
 
 
 def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
-    counts = [counted(done.runs, "run"), counted(done.legs, "leg"), counted(done.parts, "part")]
+    counts = [counted(done.runs, "run"), counted(done.legs, "leg")]
     if done.operations:
-        counts.insert(2, counted(done.operations, "operation"))
-    yield f"{url}: {', '.join(counts)}, {counted(done.rows, 'row')} of verdicts"
+        counts.append(counted(done.operations, "operation"))
+    counts.append(counted(done.parts, "part"))
+    rows = counted(done.rows, "row")
+    yield f"{url}: {', '.join(counts)}, {rows} of verdicts"
     if done.parts_pruned:
-        yield f"  {counted(done.parts_pruned, 'part')} pruned, as their receipts say"
-    for word, style, found in (("note", PURPLE, done.notes), ("wrong", f"bold {RED}", done.wrong)):
-        for finding in found[:_SHOWN]:
-            yield styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", "")
-        if len(found) > _SHOWN:
-            yield f"and {len(found) - _SHOWN:,} more; --json lists all"
+        pruned = counted(done.parts_pruned, "part")
+        yield f"  {pruned} pruned, as their receipts say"
+    yield from _lines_of_findings("note", PURPLE, done.notes)
+    yield from _lines_of_findings("wrong", f"bold {RED}", done.wrong)
     if not done.wrong:
         yield "This is what was recorded: nothing contradicts it."
     if done.head:
         yield f"head {done.head}"
         yield "Keep the head elsewhere: only that shows if somebody replaced the whole store."
+
+
+def _lines_of_findings(word: str, style: str, findings: Sequence[AuditFinding]) -> Iterator[str | Text]:
+    for finding in findings[:_SHOWN]:
+        what = styled(f"{finding.where} {finding.what}", "")
+        yield styled(f"{word}: ", style) + what
+    others = len(findings) - _SHOWN
+    if others > 0:
+        yield f"and {others:,} more; --json lists all"
 
 
 @with_request()
@@ -79,53 +88,69 @@ def prune(
     Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """
     days = days_of(older_than)
-    store, out = request.app.results, request.out
+    store, out, environment = request.app.results, request.out, request.app.environment
+    # A machine whose clock is years ahead would prune what is young.
     with request.app.keyless_service() as service:
-        now = service.asked_clock()  # a machine whose clock is years ahead would prune what is young
+        now = service.asked_clock()
     with out.status("reading the newest rows and the receipts …"):
-        environment = request.app.environment
         others = _other_environments(store, environment)
-        found = find_prunable(store, days, now, environment)
+        prunable = find_prunable(store, days, now, environment)
     before = f"{now - timedelta(days=days):%Y-%m-%d %H:%M} UTC"
     lines = [f"{store.store.url}: what ended before {before} in the environment {printable(environment)}"]
     if others:
-        lines.append(f"Nothing of {', '.join(map(printable, others))}, which other configs name")
-    if found.begun:
-        lines.append(f"{len(found.begun):,} of these: an earlier prune was interrupted")
-    if found.old_runs > len(found.new):
-        lines.append(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
-    if found.unfinished:
-        left = f"{counted(len(found.unfinished), 'object')}, {size_text(sum(found.unfinished.values()))}"
-        lines.append(f"In the whole store, killed processes have left {left} of writes and plans; that goes too")
-    done: list[Pruning] = []
-    if not found.all and not found.unfinished:
+        names = ", ".join(map(printable, others))
+        lines.append(f"Nothing of {names}, which other configs name")
+    lines.extend(_lines_of_prunable(prunable))
+    pruned: list[Pruning] = []
+    if not prunable.all and not prunable.unfinished:
         lines.append("There is nothing to delete.")
     elif yes:
         with out.status("deleting …"):
-            done = prune_store(store, found)
-        lines.append(f"Deleted: {_sums(done)}; _log/ names it all")
+            pruned = prune_store(store, prunable)
+        lines.append(f"Deleted: {_sums(pruned)}; _log/ names it all")
     else:
-        lines.append(f"Would delete: {_sums(found.all)}; with --yes it does")
-    runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
-    pruned = [each.run_id for each in done]
-    unfinished = {"bytes": sum(found.unfinished.values()), "objects": len(found.unfinished)}
-    request.answer({"environment": environment, "found": runs, "pruned": pruned, "unfinished": unfinished}, lines)
+        lines.append(f"Would delete: {_sums(prunable.all)}; with --yes it does")
+    document = {"environment": environment} | _document_of(prunable, pruned)
+    request.answer(document, lines)
     return ExitCode.ACCEPTED
+
+
+def _lines_of_prunable(prunable: Prunable) -> Iterator[str]:
+    if prunable.begun:
+        yield f"{len(prunable.begun):,} of these: an earlier prune was interrupted"
+    if prunable.old_runs > len(prunable.new):
+        runs = counted(prunable.old_runs, "run")
+        yield f"{runs} are old enough; of the others each part holds newest answers"
+    if prunable.unfinished:
+        objects = counted(len(prunable.unfinished), "object")
+        size = size_text(sum(prunable.unfinished.values()))
+        yield f"In the whole store, killed processes have left {objects}, {size} of writes and plans; that goes too"
+
+
+def _document_of(prunable: Prunable, pruned: list[Pruning]) -> dict[str, object]:
+    runs = []
+    for pruning in prunable.all:
+        run = {"run_id": pruning.run_id, "bytes": pruning.size_bytes, "objects": len(pruning.deleted)}
+        runs.append(run)
+    unfinished = {"bytes": sum(prunable.unfinished.values()), "objects": len(prunable.unfinished)}
+    pruned_runs = [pruning.run_id for pruning in pruned]
+    return {"found": runs, "pruned": pruned_runs, "unfinished": unfinished}
 
 
 def _other_environments(results: Results, environment: str) -> list[str]:
     """Name the other environments of a store; ResultsError if it does not hold this one."""
     runs = results.log.runs()
-    pruned = {run.plan.environment for run in runs.pruned.values()}
-    there = runs.environments | pruned
-    if there and environment not in there:
-        held = ", ".join(map(printable, sorted(there)))
+    of_pruned_runs = {run.plan.environment for run in runs.pruned.values()}
+    environments = runs.environments | of_pruned_runs
+    if environments and environment not in environments:
+        names = ", ".join(map(printable, sorted(environments)))
         none = f"There is no run of {printable(environment)} in {results.store.url}"
-        raise ResultsError(f"{none}, which holds the environments {held}: give the config of one.")
-    return sorted(there - {environment})
+        raise ResultsError(f"{none}, which holds the environments {names}: give the config of one.")
+    return sorted(environments - {environment})
 
 
 def _sums(prunings: list[Pruning]) -> str:
-    objects = counted(sum(len(each.deleted) for each in prunings), "object")
-    size = size_text(sum(each.size_bytes for each in prunings))
-    return f"{objects}, {size}, of {counted(len(prunings), 'run')}"
+    objects = counted(sum(len(pruning.deleted) for pruning in prunings), "object")
+    size = size_text(sum(pruning.size_bytes for pruning in prunings))
+    runs = counted(len(prunings), "run")
+    return f"{objects}, {size}, of {runs}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import typer
 
+from proofsweep.app import App
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.notices import say
 from proofsweep.config.threads import utc_now
@@ -73,15 +74,16 @@ def verify(
 
     def planned(rest: Bounds) -> Plan:
         # After another run, the end of the quota is nobody's business: its leg has told all.
-        told = stop_told(app, catalog) if unfinished is None else app.away_is_outage()
+        alerts = stop_told(app, catalog) if unfinished is None else app.away_is_outage()
         done = app.rows_of_resumed(unfinished, selection)
-        with request.out.status("reading the catalog and asking the service …"), told:
+        with request.out.status("reading the catalog and asking the service …"), alerts:
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         _show_planned(request, plan)
         return plan
 
     runs = app.runs_in_turn(unfinished, planned, bounds)
-    return _verified_in_turn(request, runs, None if unfinished is None else unfinished.run_id)
+    resumed = None if unfinished is None else unfinished.run_id
+    return _verified_in_turn(request, runs, resumed)
 
 
 @with_request()
@@ -98,16 +100,26 @@ def resume(
     app = request.app
     bounds = app.bounds(max_calls=max_calls, until=until)
     if run_id is None:
-        newest = app.run_to_resume()
-        run_id = newest.run_id if newest else newest_run(app.results, app.environment)
-        if run_id is None:
-            raise ResultsError(words_on_no_run(app.results, f" of the environment {printable(app.environment)}"))
+        run_id = _run_to_resume(app)
     with request.out.status("checking whether the last leg is active …"):
         settle_last_legs(app.results, app.results.plan(run_id), utc_now)
-    if (run := describe_run(app.results, run_id)).is_over:
+    run = describe_run(app.results, run_id)
+    if run.is_over:
         return report(request, run)
     options.print_bounds(request.out, bounds, utc_now())
     return _verified_in_turn(request, [(run_id, bounds)], run_id)
+
+
+def _run_to_resume(app: App) -> str:
+    """Return the newest unfinished run of the environment; if all are over, the newest one, whose summary is given."""
+    plan = app.run_to_resume()
+    if plan is not None:
+        return plan.run_id
+    run_id = newest_run(app.results, app.environment)
+    if run_id is None:
+        of_environment = f" of the environment {printable(app.environment)}"
+        raise ResultsError(words_on_no_run(app.results, of_environment))
+    return run_id
 
 
 def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> Plan | None:
@@ -117,10 +129,12 @@ def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> 
     # Which rows are due is no condition: what an unfinished run has to do is due on every night.
     if plan is None or plan.selection.endswith(selection.conditions):
         return plan
-    go_on, give_up = request.command("resume", plan.run_id), request.command("stop", plan.run_id, for_good=True)
+    run_id, rows = plan.run_id, plan.selection or "all rows"
+    go_on = request.command("resume", run_id)
+    give_up = request.command("stop", run_id, for_good=True)
     raise UsageError(
-        f"Run {plan.run_id} of this catalog is unfinished, and takes rows that {selection.conditions} leaves out "
-        f"({plan.selection or 'all rows'}). Go on with it: {go_on}. Or give it up: {give_up}"
+        f"Run {run_id} of this catalog is unfinished, and takes rows that {selection.conditions} leaves out ({rows}). "
+        f"Go on with it: {go_on}. Or give it up: {give_up}"
     )
 
 
@@ -130,49 +144,60 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
     Each run is reported when it ends, whatever hinders the next one; with `--json` only the last one, since stdout
     holds one object.
     """
-    app, code, done = request.app, ExitCode.ACCEPTED, None
+    app, code = request.app, ExitCode.ACCEPTED
+    done: RunStatus | None = None
     try:
         with prefect_api() as server:
-            if server is not None:  # it starts while the catalog is read, and before a run of it is written
+            # It starts while the catalog is read, and before a run of it is written.
+            if server is not None:
                 app.require_runner = server.wait_until_up
             for run_id, bounds in runs:
                 run = describe_run(app.results, run_id)
                 if run_id == resumed:
                     _show_resumed(request, run, bounds)
-                eligible = max(0, min(run.remaining, run.plan.eligible - (run.finished - run.rows("ineligible"))))
-                audio_bytes = run.plan.audio_bytes * eligible // max(1, run.plan.eligible)
-                may_be_free = min(run.plan.may_be_free, eligible)
-                cost = app.forecast(eligible, audio_bytes, app.service.status(), bounds, may_be_free)
-                print_forecast(request.out, cost)
+                _print_forecast_of_rest(request, run, bounds)
                 done = run_leg(request, run, bounds, server)
                 code = max(code, code_of_run(done))
                 if not request.as_json:
                     report(request, done)
     except Exception as error:
-        known = known_error(error)
-        if done is None or known is None:
+        expected_error = known_error(error)
+        if done is None or expected_error is None:
             raise
-        say(known.message)
-        code = max(code, code_of_error(known))
+        say(expected_error.message)
+        code = max(code, code_of_error(expected_error))
     if request.as_json and done is not None:
         report(request, done)
     return code
 
 
+def _print_forecast_of_rest(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
+    """Say what the rest of a run will take: of its audio, only the whole size is known, so files count alike."""
+    app, plan = request.app, run.plan
+    finished_eligible = run.finished - run.rows("ineligible")
+    eligible = min(run.remaining, plan.eligible - finished_eligible)
+    eligible = max(0, eligible)
+    audio_bytes = plan.audio_bytes * eligible // max(1, plan.eligible)
+    may_be_free = min(plan.may_be_free, eligible)
+    cost = app.forecast(eligible, audio_bytes, app.service.status(), bounds, may_be_free)
+    print_forecast(request.out, cost)
+
+
 def _show_planned(request: CommandRequest, plan: Plan) -> None:
+    out, rows = request.out, counted(plan.items, "row")
     skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
-    request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
+    out.line(f"Run {plan.run_id}: {rows}, {plan.eligible:,} to send{skipped}")
     if not plan.items:
-        request.out.line("Nothing is due; the run only records that files are in the catalog no more.")
+        out.line("Nothing is due; the run only records that files are in the catalog no more.")
     for note in unsent_pairs_note(plan.reasons):
-        request.out.line(note, style=f"bold {PURPLE}")
+        out.line(note, style=f"bold {PURPLE}")
 
 
 def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
-    out, app = request.out, request.app
-    rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} of {run.plan.catalog} to do"
-    out.line(f"Run {run.plan.run_id} is unfinished and goes on: {rows}")
-    with out.status("asking the service …"), stop_told(app, run.plan.catalog):
+    out, app, plan = request.out, request.app, run.plan
+    rows = counted(plan.items, "row")
+    out.line(f"Run {plan.run_id} is unfinished and goes on: {run.remaining:,} of {rows} of {plan.catalog} to do")
+    with out.status("asking the service …"), stop_told(app, plan.catalog):
         app.service.awaited(bounds.reserve)
-    if app.planner.has_changed(run.plan):
+    if app.planner.has_changed(plan):
         out.print("The catalog has changed since it was planned; this run follows its plan.")
