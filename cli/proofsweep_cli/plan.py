@@ -9,9 +9,10 @@ from itertools import chain
 
 import typer
 
+from proofsweep.app import App
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.domain.errors import ConfigError, ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
@@ -78,39 +79,47 @@ def plan(
     selection = Selection(
         since_last=since_last, max_age=max_age, where=where, newer_than=newer_than, only=options.words_in(only)
     )
+    # What the options contradict is said before the catalog is read, which may take minutes.
     options.refuse_closed_window(bounds, utc_now())
     selection.refuse_contradictions(bounds.max_calls)
     if is_list or form is options.ListFormat.CSV:
         chosen = app.chosen_rows(catalog, selection)
-        rows = chain(app.planner.unsent(chosen), app.planner.not_in_list(chosen))
-        _print_unsent(rows, form, as_json=request.as_json)
+        _print_unsent(app.planner, chosen, form, as_json=request.as_json)
         return ExitCode.ACCEPTED
     listing = app.chosen_rows(catalog, selection, bounds.max_calls)
     survey = app.planner.survey(listing)
-    status, trouble = ServiceStatus(), None
-    # A plan needs no quota: it is printed without it, and says why.
-    try:
-        status = app.service.status()
-    except (ConfigError, ResultsError, RunMustStop) as error:
-        trouble = error
+    status, trouble = _service_status(app)
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds, survey.may_be_free)
     if request.as_json:
-        document = _json_of(listing, survey) | _json_of_others(app.planner, listing) | forecast_json(cost)
+        document = _json_of(listing, survey)
+        document |= _json_of_others(app.planner, listing)
+        document |= forecast_json(cost)
         print_json(document)
     else:
         why_no_quota = "" if trouble is None else trouble.message
         _print_plan(request, listing, survey, cost, why_no_quota)
-    is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
-    return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
+    if isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED:
+        return ExitCode.KEY_REFUSED
+    return ExitCode.ACCEPTED
+
+
+def _service_status(app: App) -> tuple[ServiceStatus, ProofsweepError | None]:
+    """Ask for the quota; a plan is printed without it too, and then says why."""
+    try:
+        return app.service.status(), None
+    except (ConfigError, ResultsError, RunMustStop) as error:
+        return ServiceStatus(), error
 
 
 def _print_plan(request: CommandRequest, listing: Catalog, survey: Survey, cost: Forecast, why_no_quota: str) -> None:
-    app, out = request.app, console()
+    app = request.app
+    out = console()
     _print_reading(out, listing, survey)
     _print_not_in_list(out, app.planner, listing)
     print_lists_beside(request, listing.whole)
     print_forecast(out, cost, why_no_quota)
-    base_url, results = app.settings.service.base_url, app.settings.results.url
+    base_url = app.settings.service.base_url
+    results = app.settings.results.url
     out.line(f"  for {app.environment}, {base_url}, results {results}", style="dim")
 
 
@@ -131,16 +140,19 @@ def _print_reading(out: Screen, listing: Catalog, survey: Survey) -> None:
 
 def _print_columns(out: Screen, listing: Catalog, columns: dict[str, list[str]]) -> None:
     whole = listing.whole
-    roles = [f"{role}: {_some(names)}" for role, names in columns.items()]
-    out.line(f"  columns: {' · '.join(roles)}")
+    roles = " · ".join(f"{role}: {_some(names)}" for role, names in columns.items())
+    out.line(f"  columns: {roles}")
+    # Most lists are UTF-8. If another encoding is wrong, a name has wrong letters, and its file is not found.
     other_encodings = [encoding for encoding in whole.encodings if encoding != "UTF-8"]
     if other_encodings:
         encodings = ", ".join(other_encodings)
         out.line(f"  read as {encodings}; if letters are wrong, set catalog.encoding")
     for facts in whole.lists[:_MOST_LISTS]:
         _print_facts(out, facts)
-    where = "anywhere" if listing.root is None else f"in {printable(listing.root)}"
-    out.line(f"  files may lie {where}")
+    location = "anywhere"
+    if listing.root is not None:
+        location = f"in {printable(listing.root)}"
+    out.line(f"  files may lie {location}")
 
 
 def _print_facts(out: Screen, facts: ListFacts) -> None:
@@ -177,14 +189,18 @@ def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     beside = request.app.planner.lists_beside(whole)
     if not beside:
         return
-    first, others = beside[0], len(beside) - 1
+    first = beside[0]
+    others = len(beside) - 1
     count = "counts"
     if others:
         count = f"and {counted(others, 'more list')} of the same folder count"
-    out, style = request.out, f"bold {PURPLE}"
+    out = request.out
+    style = f"bold {PURPLE}"
     out.line(f"  {first} {count} beside this one.", style=style)
+    # A list under a new file name is another catalog, so its files have other IDs and are paid again.
     # Under the name that its files have without one, they keep their IDs, and so their answers.
-    usual_name = posixpath.basename(whole.root or "") or whole.name
+    folder = posixpath.basename(whole.root or "")
+    usual_name = folder or whole.name
     toml_string = json.dumps(usual_name, ensure_ascii=False)
     setting = f"name = {toml_string} under [catalog]"
     advice = ""
@@ -199,7 +215,8 @@ def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
 def _some(names: list[str]) -> str:
     if not names:
         return "no column"
-    first_names, others = ", ".join(names[:_MOST_COLUMNS]), len(names) - _MOST_COLUMNS
+    first_names = ", ".join(names[:_MOST_COLUMNS])
+    others = len(names) - _MOST_COLUMNS
     if others > 0:
         return f"{first_names} and {others} more"
     return first_names
@@ -238,7 +255,8 @@ def _json_of_others(planner: Planner, listing: Catalog) -> dict[str, object]:
 
 
 def _print_survey(out: Screen, survey: Survey) -> None:
-    pairs, size = counted(survey.pairs, "pair"), size_text(survey.audio_bytes)
+    pairs = counted(survey.pairs, "pair")
+    size = size_text(survey.audio_bytes)
     out.line(f"  {survey.eligible:,} to send ({pairs}), {size} of audio")
     for reason, count in survey.reasons.most_common():
         remedy = about(reason).remedy
@@ -250,7 +268,8 @@ def _print_survey(out: Screen, survey: Survey) -> None:
         out.line(f"  {note}", style=f"bold {PURPLE}")
 
 
-def _print_unsent(rows: Iterable[UnsentRow], form: options.ListFormat, *, as_json: bool) -> None:
+def _print_unsent(planner: Planner, chosen: Catalog, form: options.ListFormat, *, as_json: bool) -> None:
+    rows = chain(planner.unsent(chosen), planner.not_in_list(chosen))
     if as_json:
         print_json_array(map(_json_of_unsent, rows))
     elif form is options.ListFormat.CSV:
@@ -276,7 +295,8 @@ def _texts_of_unsent(row: UnsentRow) -> list[str]:
 
 def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     """Print each row on a few lines that fit any screen; what to do comes last, once for each reason."""
-    counts, remedies = Counter[str](), dict[str, str]()
+    counts = Counter[str]()
+    remedies = dict[str, str]()
     for row in rows:
         counts[row.reason] += 1
         remedies[row.reason] = row.what_to_do
@@ -291,11 +311,13 @@ def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     else:
         out.line("Every row will be sent", style="bold")
     for reason, count in counts.most_common():
-        out.line(f"  {count:,} {reason}: {remedies[reason]}")
+        remedy = remedies[reason]
+        out.line(f"  {count:,} {reason}: {remedy}")
     if files_in_no_list:
         files = counted(files_in_no_list, "audio file")
         out.line(f"{files} in no list. What to do:", style="bold")
-        out.line(f"  {files_in_no_list:,} {NOT_IN_LIST}: {remedies[NOT_IN_LIST]}")
+        remedy = remedies[NOT_IN_LIST]
+        out.line(f"  {files_in_no_list:,} {NOT_IN_LIST}: {remedy}")
 
 
 def _print_unsent_row(out: Screen, row: UnsentRow) -> None:
@@ -304,5 +326,5 @@ def _print_unsent_row(out: Screen, row: UnsentRow) -> None:
     out.line(file, line, sep="")
     out.line(f"  {row.reason}: {row.detail}", style=BLUE)
     if row.tags:
-        tags = [f"{name} {value}" for name, value in row.tags.items() if value]
-        out.line(f"  {' · '.join(tags)}", style="dim")
+        tags = " · ".join(f"{name} {value}" for name, value in row.tags.items() if value)
+        out.line(f"  {tags}", style="dim")

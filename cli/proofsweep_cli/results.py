@@ -66,8 +66,10 @@ def diff(
             _print_changes_csv(request, status, changes)
         else:
             _print_changes(request, status, changes, limit)
-    has_broken_files = any(change == "broken" for change, *_ in counts)
-    return ExitCode.REJECTED if has_broken_files else ExitCode.ACCEPTED
+    for change, _, _ in counts:
+        if change == "broken":
+            return ExitCode.REJECTED
+    return ExitCode.ACCEPTED
 
 
 def _print_changes_csv(request: CommandRequest, status: RunStatus, changes: RunChanges) -> None:
@@ -75,7 +77,8 @@ def _print_changes_csv(request: CommandRequest, status: RunStatus, changes: RunC
     for words, command in _lines_of_remaining(status, request):
         line = f"{words} {command}"
         say(line.rstrip())
-    print_csv(COLUMNS, (list(row.values()) for row in changes.rows()))
+    rows = (list(row.values()) for row in changes.rows())
+    print_csv(COLUMNS, rows)
 
 
 @with_request()
@@ -95,13 +98,15 @@ def rejects(
     selected = SelectedRows.of(app.results, run_id, app.environment)
     with selected.opened(IS_OPEN) as files:
         groups = attention_groups(files, most_files=limit, by=by)
-    moved = _places_now(selected, groups)
+    moved = _locations_now(selected, groups)
+    # A run that did not come to its end may yet reject more: that is said first.
     remaining: list[tuple[str, str]] = []
     if run_id is not None:
         run = describe_run(app.results, run_id)
         remaining.extend(_lines_of_remaining(run, request))
     if request.as_json:
-        print_json(_group_json(selected, groups, moved))
+        document = _group_json(selected, groups, moved)
+        print_json(document)
         return ExitCode.ACCEPTED
     out = console()
     for words, command in remaining:
@@ -111,7 +116,8 @@ def rejects(
         _print_groups(out, list(groups_of_value), value, by, moved)
     if _rows_in(groups):
         arguments = [] if run_id is None else [run_id]
-        export = request.command("export", *arguments, only=",".join(NEED_ATTENTION), by=by)
+        outcomes = ",".join(NEED_ATTENTION)
+        export = request.command("export", *arguments, only=outcomes, by=by)
         out.print()
         out.line("As a list for a spreadsheet:", command=export)
     return ExitCode.ACCEPTED
@@ -123,51 +129,62 @@ def _rows_in(groups: Sequence[AttentionGroup]) -> int:
 
 def _print_title(out: Screen, selected: SelectedRows, groups: Sequence[AttentionGroup], run_id: str | None) -> None:
     rows = _rows_in(groups)
-    files, verb = counted(rows, "file"), "needs" if rows == 1 else "need"
+    files = counted(rows, "file")
+    verb = "needs" if rows == 1 else "need"
     title = f"{files} {verb} attention"
     if not rows:
         title = "No file needs attention"
-    which = "newest answers of all runs" if run_id is None else f"run {run_id}"
-    out.line(f"{title} ({selected.environment}, {which})", style="bold")
+    answers = "newest answers of all runs"
+    if run_id is not None:
+        answers = f"run {run_id}"
+    out.line(f"{title} ({selected.environment}, {answers})", style="bold")
 
 
-def _places_now(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, str]:
-    """Return where the named files are that passes have moved, by their items."""
+def _locations_now(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dict[str, str]:
+    """Return where the named files are that passes have moved, by their items.
+
+    A row names the location at which its file was delivered: there, nobody finds it any more.
+    """
     files = [file for group in groups for file in group.files]
-    places = moved_files(selected.results, [file.item_id for file in files])
-    places_by_item = {}
+    item_ids = [file.item_id for file in files]
+    moved = moved_files(selected.results, item_ids)
+    locations = {}
     for file in files:
-        place = places.get((selected.environment, file.item_id, file.audio or ""))
-        if place is not None:
-            places_by_item[file.item_id] = place
-    return places_by_item
+        key = (selected.environment, file.item_id, file.audio or "")
+        if key in moved:
+            locations[file.item_id] = moved[key]
+    return locations
 
 
 def _print_groups(
     out: Screen, groups: Sequence[AttentionGroup], value: str | None, tag: str | None, moved: Mapping[str, str]
 ) -> None:
     if tag is not None:
-        title = f"no {tag}" if value is None else value
+        text = f"no {tag}" if value is None else value
+        title = styled(text, "bold")
         files = counted(_rows_in(groups), "file")
         out.print()
-        out.line(styled(title, "bold"), f"— {files}")
+        out.line(title, f"— {files}")
     for group in groups:
         colour = COLOURS.get(group.outcome, "")
         kind = styled(f"{group.rows:,} {group.outcome}", colour)
         out.print()
-        out.line("  ", kind, f": {group.in_words} ({group.reason})", sep="")
+        words = f": {group.in_words} ({group.reason})"
+        out.line("  ", kind, words, sep="")
         out.line(f"  {group.what_to_do}", column=2, style="italic")
         _print_files(out, group, moved)
 
 
 def _print_files(out: Screen, group: AttentionGroup, moved: Mapping[str, str]) -> None:
     for file in group.files:
-        line = f"    {file.file or '(no audio named)'}"
+        name = file.file or "(no audio named)"
+        # Rows of a folder have no line of their own: theirs is the file.
         if file.line and file.line != file.file:
-            line = f"{line} ({file.line})"
-        out.line(line)
-        if file.item_id in moved:
-            out.line(f"      now {moved[file.item_id]}", column=6)
+            name = f"{name} ({file.line})"
+        out.line(f"    {name}")
+        location = moved.get(file.item_id)
+        if location is not None:
+            out.line(f"      now {location}", column=6)
     others = group.rows - len(group.files)
     if others > 0:
         out.line(f"    … and {others:,} more")
@@ -176,9 +193,12 @@ def _print_files(out: Screen, group: AttentionGroup, moved: Mapping[str, str]) -
 def _group_json(
     selected: SelectedRows, groups: Sequence[AttentionGroup], moved: Mapping[str, str]
 ) -> dict[str, object]:
-    run_id = None if selected.plan is None else selected.plan.run_id
+    run_id = None
+    if selected.plan is not None:
+        run_id = selected.plan.run_id
     documents = []
     for group in groups:
+        # The three lists are of the same files, in the same order.
         document: dict[str, object] = {name: getattr(group, name) for name in _OF_GROUP}
         document["files"] = [file.file for file in group.files]
         document["lines"] = [file.line or "" for file in group.files]
@@ -196,37 +216,47 @@ def _group_json(
 def _words_of_change(row: dict[str, str | None]) -> str:
     sides = []
     for side in ("before", "now"):
-        outcome, reason = row[f"{side}_outcome"], row[f"{side}_reason"]
+        outcome = row[f"{side}_outcome"]
+        reason = row[f"{side}_reason"]
         # A new file has no side before, and a file that is gone has none now.
         if outcome is not None:
-            sides.append(" · ".join(filter(None, (outcome, reason))))
-    words = " → ".join(sides)
+            words = filter(None, (outcome, reason))
+            sides.append(" · ".join(words))
+    change = " → ".join(sides)
     if row["cause"] == "moved":
-        return f"{words}, was {row['before_audio']}"
-    return words
+        return f"{change}, was {row['before_audio']}"
+    return change
 
 
 def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[tuple[str, str]]:
     """Say what a run that did not come to its end cannot tell, and the command that goes on with it."""
     if not status.remaining:
         return
-    rows = remaining_words(status.remaining, status.plan.items)
+    run = status.plan
+    rows = remaining_words(status.remaining, run.items)
     unknown = f"{rows} ({status.state}): nothing is known of them yet"
+    # Nothing goes on with a run that is over, and a process is at work on an active one.
     if status.is_over or status.active:
         yield unknown, ""
     else:
-        yield f"{unknown}:", request.command("resume", status.plan.run_id)
+        resume = request.command("resume", run.run_id)
+        yield f"{unknown}:", resume
 
 
 def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:
     """Say which rows are compared, and with what: a run of a condition tells nothing of the other files."""
-    rows = f"the rows of {run.selection}" if run.selection else "all rows"
-    left_out = f", {run.skipped:,} left out" if run.skipped else ""
-    yield f"of {run.catalog}: {rows}{left_out}"
+    rows = "all rows"
+    if run.selection:
+        rows = f"the rows of {run.selection}"
+    if run.skipped:
+        rows = f"{rows}, {run.skipped:,} left out"
+    yield f"of {run.catalog}: {rows}"
     if not compared_with:
         yield "compared with no run: it is the first"
         return
-    first, last, count = compared_with[0], compared_with[-1], len(compared_with)
+    first = compared_with[0]
+    last = compared_with[-1]
+    count = len(compared_with)
     if count == 1:
         yield f"compared with the run {first}"
     else:
@@ -242,10 +272,12 @@ def _print_changes(request: CommandRequest, status: RunStatus, changes: RunChang
         out.line(f"  {words}", command=command, style=f"bold {PURPLE}")
     counts = {(change, cause): rows for change, cause, rows in changes.counts()}
     for (change, cause), group in groupby(changes.rows(limit), key=_kind_of_change):
-        rows, total = list(group), counts[change, cause]
+        rows = list(group)
+        total = counts[change, cause]
         kind = styled(f"{total:,} {change}", _COLOURS[change])
         out.print()
-        out.line("  ", kind, f" · {words_of_cause(cause)}", sep="")
+        cause_words = words_of_cause(cause)
+        out.line("  ", kind, f" · {cause_words}", sep="")
         for row in rows:
             words = _words_of_change(row)
             out.line(f"    {row['file']}  {words}")
@@ -276,6 +308,7 @@ def _changes_json(status: RunStatus, changes: RunChanges, limit: int) -> dict[st
         counts.append(count)
     counts.append({"change": "same", "cause": None, "files": changes.as_before()})
     run = status.plan
+    files = list(changes.rows(limit))
     return {
         "run_id": run.run_id,
         "environment": run.environment,
@@ -284,7 +317,7 @@ def _changes_json(status: RunStatus, changes: RunChanges, limit: int) -> dict[st
         "compared_with": changes.compared_with(),
         "remaining": status.remaining,
         "counts": counts,
-        "files": list(changes.rows(limit)),
+        "files": files,
     }
 
 
@@ -352,12 +385,14 @@ def _answer_calls(request: CommandRequest, run_id: str, text: str, calls_known: 
 def _lines_of_items(items: Sequence[Row], request: CommandRequest) -> Iterator[str | tuple[str, str]]:
     for row in items[:MOST_LISTED]:
         item_id = str(row["item_id"])
-        yield f"{words_of_outcome(row)}  {row['file']}"
+        outcome = words_of_outcome(row)
+        yield f"{outcome}  {row['file']}"
         yield " ", request.command("explain", item_id)
 
 
 def _why_not_one(what: str, items: int, url: str) -> str:
     if items:
+        # The search ends at one more than are listed: how many there are, nobody has counted.
         many = f"More than {MOST_LISTED}" if items > MOST_LISTED else str(items)
         return f"{many} files fit {printable(what)!r}. Explain one by its item_id."
     return (

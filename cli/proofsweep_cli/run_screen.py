@@ -29,7 +29,6 @@ BINDS = {
     Bind.WINDOW: "the time window",
 }
 
-
 _LATE_SECONDS = 2 * HEARTBEAT_SECONDS  # without a heartbeat, until the reason is guessed at
 
 Show = Callable[[Sequence[Text], datetime], None]
@@ -120,18 +119,21 @@ def progress_lines(progress: LegProgress) -> list[Text]:
 
     As long as nobody knows what earlier legs have done, the first line has only how many rows there are.
     """
+    between = Text(" · ")
     lines = [
-        Text(" · ").join(_words_on_rows(progress)),
-        Text(" · ").join(_words_on_speed(progress)),
-        Text(" · ").join(_words_on_calls(progress)),
+        between.join(_words_on_rows(progress)),
+        between.join(_words_on_speed(progress)),
+        between.join(_words_on_calls(progress)),
     ]
+    # A leg that waits looks like one that hangs: the last line says for what.
     if progress.waiting:
         lines.append(styled(f"waits: {progress.waiting}", PURPLE))
     return lines
 
 
 def _words_on_rows(progress: LegProgress) -> Iterator[Text]:
-    rows, earlier = counted(progress.rows, "row"), progress.finished_before
+    rows = counted(progress.rows, "row")
+    earlier = progress.finished_before
     if earlier is None:
         yield styled(rows, "bold")
     else:
@@ -178,7 +180,8 @@ def _calls(cost: Forecast) -> str:
     of_quota = f"{cost.calls_of_quota} that read the quota"
     if not cost.calls:
         return f"0 keyed for files, and {of_quota}"
-    calls, why = f"{cost.calls:,}", "two for each"
+    calls = f"{cost.calls:,}"
+    why = "two for each"
     if free_files := (cost.calls - cost.calls_least) // CALLS_PER_ITEM:
         calls = f"{cost.calls_least:,} to {calls}"
         files = counted(free_files, "file")
@@ -234,7 +237,8 @@ def _end(cost: Forecast) -> str:
 def _span(shortest: float, longest: float) -> str:
     if round(shortest) < 1:
         return f"within {duration_text(max(1.0, longest))}"
-    first, last = duration_text(shortest), duration_text(longest)
+    first = duration_text(shortest)
+    last = duration_text(longest)
     if first == last:
         return f"in {first}"
     return f"in {first} to {last}"
@@ -303,16 +307,20 @@ def _print_counts(out: Screen, run: RunStatus) -> None:
     for word, colour in COLOURS.items():
         rows = run.rows(word)
         if rows:
-            counts.append(styled(f"{rows:,} {word}", colour))
+            text = styled(f"{rows:,} {word}", colour)
+            counts.append(text)
     all_rows = counted(run.plan.items, "row")
-    counts.append(styled(f"{run.finished:,} of {all_rows}", "bold"))
+    finished = styled(f"{run.finished:,} of {all_rows}", "bold")
+    counts.append(finished)
     out.line("  ", Text("   ").join(counts), sep="")
 
 
 def _print_work(out: Screen, run: RunStatus) -> None:
-    throttled, sent = run.total("throttled"), size_text(run.total("bytes_sent"))
+    throttled = f"{run.total('throttled'):,} throttled"
+    sent = size_text(run.total("bytes_sent"))
     legs = counted(len(run.legs), "leg")
-    out.line(f"  {calls_of(run)}; {throttled:,} throttled, {sent} sent, {run.seconds:,.1f} s in {legs}")
+    time = f"{run.seconds:,.1f} s in {legs}"
+    out.line(f"  {calls_of(run)}; {throttled}, {sent} sent, {time}")
 
 
 def _print_next_step(request: CommandRequest, run: RunStatus) -> None:
@@ -336,12 +344,15 @@ def _print_kinds(out: Screen, run: RunStatus) -> None:
     blanks = " " * digits
     for group in run.groups:
         colour = COLOURS.get(group.outcome, "")
-        kind = styled(f"{group.rows:>{digits},}  {group.label:<{letters}}", colour)
+        rows = f"{group.rows:>{digits},}"
+        kind = styled(f"{rows}  {group.label:<{letters}}", colour)
         if has_room:
             out.line("  ", kind, f"  {group.what_to_do}", sep="", column=remedy_column)
         else:
             out.line("  ", kind, sep="")
             out.line(f"  {blanks}  {group.what_to_do}", column=digits + 4)
         if group.example_to_look_at:
-            such_as = "" if group.rows == 1 else "such as "
-            out.line(f"  {blanks}  {such_as}{group.example_to_look_at}", style="dim")
+            example = group.example_to_look_at
+            if group.rows > 1:
+                example = f"such as {example}"
+            out.line(f"  {blanks}  {example}", style="dim")
