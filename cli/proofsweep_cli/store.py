@@ -37,22 +37,30 @@ def audit(
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
-    store, out = request.app.results, request.out
+    store = request.app.results
     only_run = None if run_id == _ALL else run_id
     kept_head = None if head is None else checked_head(head)
-    with out.status("reading receipts …") as status:
-        done = audit_store(store, only_run, kept_head, lambda run: status.update(f"reading {run} …"))
-    request.answer(done.document(), _lines_of(done, store.store.url))
-    return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
+    with request.out.status("reading receipts …") as status:
+
+        def show_run(run_id: str) -> None:
+            status.update(f"reading {run_id} …")
+
+        done = audit_store(store, only_run, kept_head, show_run)
+    lines = _lines_of(done, store.store.url)
+    request.answer(done.document(), lines)
+    if done.wrong:
+        return ExitCode.REJECTED
+    return ExitCode.ACCEPTED
 
 
 def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
-    counts = [counted(done.runs, "run"), counted(done.legs, "leg")]
+    counts = f"{counted(done.runs, 'run')}, {counted(done.legs, 'leg')}"
     if done.operations:
-        counts.append(counted(done.operations, "operation"))
-    counts.append(counted(done.parts, "part"))
+        operations = counted(done.operations, "operation")
+        counts = f"{counts}, {operations}"
+    parts = counted(done.parts, "part")
     rows = counted(done.rows, "row")
-    yield f"{url}: {', '.join(counts)}, {rows} of verdicts"
+    yield f"{url}: {counts}, {parts}, {rows} of verdicts"
     if done.parts_pruned:
         pruned = counted(done.parts_pruned, "part")
         yield f"  {pruned} pruned, as their receipts say"
@@ -67,8 +75,9 @@ def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
 
 def _lines_of_findings(word: str, style: str, findings: Sequence[AuditFinding]) -> Iterator[str | Text]:
     for finding in findings[:_SHOWN]:
+        title = styled(f"{word}: ", style)
         what = styled(f"{finding.where} {finding.what}", "")
-        yield styled(f"{word}: ", style) + what
+        yield title + what
     others = len(findings) - _SHOWN
     if others > 0:
         yield f"and {others:,} more; --json lists all"
@@ -88,15 +97,19 @@ def prune(
     Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """
     days = days_of(older_than)
-    store, out, environment = request.app.results, request.out, request.app.environment
+    store = request.app.results
+    out = request.out
+    environment = request.app.environment
     # A machine whose clock is years ahead would prune what is young.
     with request.app.keyless_service() as service:
         now = service.asked_clock()
     with out.status("reading the newest rows and the receipts …"):
         others = _other_environments(store, environment)
         prunable = find_prunable(store, days, now, environment)
-    before = f"{now - timedelta(days=days):%Y-%m-%d %H:%M} UTC"
-    lines = [f"{store.store.url}: what ended before {before} in the environment {printable(environment)}"]
+    oldest_end = now - timedelta(days=days)
+    before = f"{oldest_end:%Y-%m-%d %H:%M} UTC"
+    name = printable(environment)
+    lines = [f"{store.store.url}: what ended before {before} in the environment {name}"]
     if others:
         names = ", ".join(map(printable, others))
         lines.append(f"Nothing of {names}, which other configs name")
@@ -107,9 +120,11 @@ def prune(
     elif yes:
         with out.status("deleting …"):
             pruned = prune_store(store, prunable)
-        lines.append(f"Deleted: {_sums(pruned)}; _log/ names it all")
+        deleted = _sums(pruned)
+        lines.append(f"Deleted: {deleted}; _log/ names it all")
     else:
-        lines.append(f"Would delete: {_sums(prunable.all)}; with --yes it does")
+        deletable = _sums(prunable.all)
+        lines.append(f"Would delete: {deletable}; with --yes it does")
     document = {"environment": environment} | _document_of(prunable, pruned)
     request.answer(document, lines)
     return ExitCode.ACCEPTED
@@ -122,17 +137,19 @@ def _lines_of_prunable(prunable: Prunable) -> Iterator[str]:
         runs = counted(prunable.old_runs, "run")
         yield f"{runs} are old enough; of the others each part holds newest answers"
     if prunable.unfinished:
+        size_bytes = sum(prunable.unfinished.values())
         objects = counted(len(prunable.unfinished), "object")
-        size = size_text(sum(prunable.unfinished.values()))
+        size = size_text(size_bytes)
         yield f"In the whole store, killed processes have left {objects}, {size} of writes and plans; that goes too"
 
 
 def _document_of(prunable: Prunable, pruned: list[Pruning]) -> dict[str, object]:
     runs = []
     for pruning in prunable.all:
-        run = {"run_id": pruning.run_id, "bytes": pruning.size_bytes, "objects": len(pruning.deleted)}
-        runs.append(run)
-    unfinished = {"bytes": sum(prunable.unfinished.values()), "objects": len(prunable.unfinished)}
+        objects = len(pruning.deleted)
+        runs.append({"run_id": pruning.run_id, "bytes": pruning.size_bytes, "objects": objects})
+    sizes = prunable.unfinished.values()
+    unfinished = {"bytes": sum(sizes), "objects": len(sizes)}
     pruned_runs = [pruning.run_id for pruning in pruned]
     return {"found": runs, "pruned": pruned_runs, "unfinished": unfinished}
 
@@ -144,13 +161,15 @@ def _other_environments(results: Results, environment: str) -> list[str]:
     environments = runs.environments | of_pruned_runs
     if environments and environment not in environments:
         names = ", ".join(map(printable, sorted(environments)))
+        # A config with a wrong label would prune nothing, and say that all is well.
         none = f"There is no run of {printable(environment)} in {results.store.url}"
         raise ResultsError(f"{none}, which holds the environments {names}: give the config of one.")
     return sorted(environments - {environment})
 
 
 def _sums(prunings: list[Pruning]) -> str:
-    objects = counted(sum(len(pruning.deleted) for pruning in prunings), "object")
-    size = size_text(sum(pruning.size_bytes for pruning in prunings))
+    names = sum(len(pruning.deleted) for pruning in prunings)
+    size_bytes = sum(pruning.size_bytes for pruning in prunings)
+    objects = counted(names, "object")
     runs = counted(len(prunings), "run")
-    return f"{objects}, {size}, of {runs}"
+    return f"{objects}, {size_text(size_bytes)}, of {runs}"
