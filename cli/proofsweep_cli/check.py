@@ -41,6 +41,7 @@ def check(
     # Without the field's name the service would see only the audio of the pair, and judge that.
     if sidecar is not None and app.settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
+    # A run may share the key: a pause that the service has asked it for is kept here too.
     RateLeases(app.store, app.service).heed()
     done = answered_file(app.service, audio, sidecar)
     _refuse_missing_file(done, shown, sidecar)
@@ -57,7 +58,8 @@ def _refuse_missing_file(done: Finished, audio: str, sidecar: str | None) -> Non
     """Refuse a file that does not exist: it is a mistake of the command, and no result of a check."""
     if not isinstance(done.outcome, Ineligible):
         return
-    reason, detail = done.outcome.reason, done.outcome.detail
+    reason = done.outcome.reason
+    detail = done.outcome.detail
     why = detail[:1].lower() + detail[1:]
     if reason == Reason.MISSING_AUDIO:
         raise UsageError(f"{audio}: {why}")
@@ -68,25 +70,17 @@ def _refuse_missing_file(done: Finished, audio: str, sidecar: str | None) -> Non
         raise UsageError(f"{name}: {why}")
 
 
-def _refuse_what_is_not_there(done: Finished, audio: str, sidecar: str | None) -> None:
-    if not isinstance(done.outcome, Ineligible):
-        return
-    reason, why = done.outcome.reason, done.outcome.detail
-    is_empty = done.item.sidecar_version is not None
-    if reason == Reason.MISSING_AUDIO or (reason == Reason.MISSING_SIDECAR and not is_empty):
-        named = audio if reason == Reason.MISSING_AUDIO else printable(sidecar or "")
-        raise UsageError(f"{named}: {why[:1].lower()}{why[1:]}")
-
-
 def _print(row: Row, done: Finished) -> None:
     out = console()
     word = word_for(done.outcome)
-    title = f"{word} · {row['verdict'] or row['reason']}"
+    answer = row["verdict"] or row["reason"]
+    title = f"{word} · {answer}"
     out.print(title, style=f"bold {COLOURS[word]}")
     if word == "accepted":
         for name in ("song", "proof_id", "issued_at", "classification"):
-            if row[name] is not None:
-                out.line(f"  {name}: {row[name]}")
+            value = row[name]
+            if value is not None:
+                out.line(f"  {name}: {value}")
         out.print(f"  {MEANING_OF_VALID}", style="dim")
     else:
         _print_trouble(out, row)

@@ -56,8 +56,11 @@ results.open_results({store!r}).pandas("verdicts").pivot_table(
 
 class DemoFolder:
     def __init__(self, root: Path) -> None:
-        self.root, self.catalog, self.results = root, root / "catalog", root / "results"
-        self.sandbox, self.config = root / "sandbox", root / "proofsweep.toml"
+        self.root = root
+        self.catalog = root / "catalog"
+        self.results = root / "results"
+        self.sandbox = root / "sandbox"
+        self.config = root / "proofsweep.toml"
 
     def make_room(self) -> None:
         """Make the folder; delete what an earlier demo wrote, and nothing else.
@@ -101,18 +104,22 @@ def demo(
 
     Example: `proofsweep demo --files 200 --folder /tmp/demo`
     """
+    # First: what follows takes seconds to start.
     if find_spec("c2pa") is None:
         raise missing_extra("The demo's partner service", "sandbox")
     out = console()
     demo_folder = DemoFolder(folder)
     _forget_settings()
+    # If Prefect cannot be used, the results of the last demo stay.
     with prefect_api() as server:
         demo_folder.make_room()
         samples, base_url = _verify(demo_folder, files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
     _show_queries(out, str(demo_folder.results))
     _print_next_steps(out, demo_folder, base_url)
-    return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
+    if is_as_expected:
+        return ExitCode.ACCEPTED
+    return ExitCode.BUG
 
 
 def _forget_settings() -> None:
@@ -123,7 +130,8 @@ def _forget_settings() -> None:
 
 
 def _print_next_steps(out: Screen, demo_folder: DemoFolder, base_url: str) -> None:
-    of_demo, of_nothing = CommandRequest(config=str(demo_folder.config)), CommandRequest()
+    of_demo = CommandRequest(config=str(demo_folder.config))
+    of_nothing = CommandRequest()
     # The config names the address of the demo's sandbox: one that is started again must have the same port.
     port = str(urlsplit(base_url).port)
     status = of_demo.command("status")

@@ -78,6 +78,7 @@ class EmbeddedServer:
     @classmethod
     def start(cls, home: Path) -> "EmbeddedServer":
         """Start a server whose database is in Prefect's home, on any free port of this machine."""
+        # The system names a port that is free.
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
@@ -101,6 +102,7 @@ class EmbeddedServer:
     def wait_until_up(self) -> None:
         """Return when it answers; PrefectIsAway, with what its log says, if it ends or does not answer in time."""
         deadline = time.monotonic() + _START_SECONDS
+        # No proxy of the environment knows a way to this machine.
         with httpx.Client(trust_env=False, timeout=_HEALTH_SECONDS) as client:
             while self.is_alive and time.monotonic() < deadline:
                 with suppress(httpx.TransportError):
@@ -114,6 +116,7 @@ class EmbeddedServer:
         self.log.close()
 
     def _end(self) -> None:
+        # It ends when its standard input does.
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -167,13 +170,17 @@ def _url_at(port: int) -> str:
     return f"http://127.0.0.1:{port}/api"
 
 
+def _is_of_prefect(name: str) -> bool:
+    return name.upper().startswith("PREFECT_")
+
+
 def _environment(home: Path, url: str) -> dict[str, str]:
     """Return the environment of the server: this process's own, but nothing that Prefect is told there.
 
     A team's settings are for its server: their database would be written into, and their login would be asked for.
     The database is named as seen from the home, the folder of the process, since a URL cannot hold each path.
     """
-    others = {name: value for name, value in os.environ.items() if not name.upper().startswith("PREFECT_")}
+    others = {name: value for name, value in os.environ.items() if not _is_of_prefect(name)}
     own = {
         "PREFECT_API_URL": url,
         "PREFECT_HOME": str(home),

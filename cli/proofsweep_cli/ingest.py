@@ -26,7 +26,8 @@ from proofsweep_cli.run_screen import report
 from proofsweep_cli.screen import Screen, print_json
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
-_FLOW = "check-ingest"  # as the deployment's flow is named, so that both tell of one cause
+# As the deployment's flow is named, so that both tell of one cause.
+_FLOW = "check-ingest"
 
 _LAST_PASS = {EndedBy.CANCELLED, EndedBy.INTERRUPTED, EndedBy.WINDOW, EndedBy.KEY_REFUSED, EndedBy.ERROR}
 """How a run ends after which `--watch` makes no other pass: a person asked for the end, or must act first."""
@@ -155,26 +156,9 @@ def _print_pass(out: Screen, path: str, done: PassReport, said: set[str]) -> Non
     out.line(done.line(path), style="bold")
     for message in done.messages(said):
         out.line(f"  {message}")
+    # What waits no more is said again when it waits again.
     said.clear()
     said.update(done.waiting_lines())
-
-
-def _told(request: CommandRequest, path: str, done: PassReport, said: set[str]) -> ExitCode:
-    if request.as_json:
-        print_json(done.document(path))
-    else:
-        request.out.line(done.line(path), style="bold")
-        for message in done.messages(said):
-            request.out.line(f"  {message}")
-        said.clear()
-        said.update(done.waiting_lines())
-    errors = done.unmoved_lines()
-    for line in [*errors, *request.app.tell(request.app.alert_facts.end_of_pass(path, done))]:
-        say(line)
-    outcomes = {row["outcome"] for row in done.rows if row["reason"] not in HINDERS_NOTHING}
-    if errors or "failed" in outcomes:
-        return ExitCode.FAILED
-    return ExitCode.REJECTED if outcomes - {"accepted"} else ExitCode.ACCEPTED
 
 
 @contextmanager

@@ -126,7 +126,9 @@ def configured_url() -> str | None:
     profiles = _profiles()
     active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
     url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
-    return None if url is None else str(url)
+    if url is None:
+        return None
+    return str(url)
 
 
 def _profiles() -> dict[str, Any]:

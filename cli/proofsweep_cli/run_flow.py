@@ -36,6 +36,7 @@ def run_leg(
 
     A process that `goes_on` with other runs waits until Prefect's client gives a lost server up.
     """
+    # A leg without rows would be one more receipt, and a server would start for nothing.
     if run.legs and not run.remaining:
         return run
     if server is not None:
@@ -60,6 +61,7 @@ def _run(
     show_progress = partial(_show_progress, request.out, request.app)
 
     def exit_without_prefect() -> None:
+        # A watch must not end here: Prefect's client gives a lost server up after a while, and the next pass begins.
         if goes_on:
             return
         end_progress()
@@ -110,6 +112,7 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise
         now = describe_run(request.app.results, before.plan.run_id)
+        # The leg has its receipt: Prefect lost only its own record.
         if len(now.legs) > len(before.legs) and now.ended_by is not None:
             _report_lost_server()
             return

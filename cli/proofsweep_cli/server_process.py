@@ -20,14 +20,16 @@ def main() -> None:
     """Serve Prefect's API on the loopback port given as the only argument."""
     without_files_of_the_folder()
     database = Path.cwd() / DATABASE
-    if (why := unusable(database)) is not None:
+    why = unusable(database)
+    if why is not None:
         sys.exit(f"its database {database} {why}: let PREFECT_HOME name another folder.")
     serving: list[Server] = []
     threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
     import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
     from prefect.server.api.server import create_app  # noqa: PLC0415
 
-    config = uvicorn.Config(create_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+    port = int(sys.argv[1])
+    config = uvicorn.Config(create_app(), host="127.0.0.1", port=port, log_level="warning")
     serving.append(uvicorn.Server(config))
     with tables_made(database):
         serving[0].run()
@@ -35,7 +37,8 @@ def main() -> None:
 
 def _end_with_parent(serving: "list[Server]") -> None:
     """Wait for the end of standard input: the parent closed it or ended."""
-    while os.read(sys.stdin.fileno(), 1):  # not sys.stdin.read: an import may need the lock of its buffer
+    # Not by sys.stdin.read: an import may need the lock of its buffer.
+    while os.read(sys.stdin.fileno(), 1):
         pass
     for server in serving:
         server.should_exit = True
