@@ -113,6 +113,7 @@ class CommandRequest:
 
 def _program() -> str:
     """Return how a person starts this program: by its name, or by a path where a shell does not find that."""
+    # A command that is printed is copied: it must work as it stands.
     started = Path(sys.argv[0])
     is_found = shutil.which("proofsweep") is not None
     if started.name == "proofsweep" and not is_found:
@@ -153,6 +154,7 @@ def with_request(*, without: str = "") -> Callable[[Callable[..., int]], Callabl
             request = CommandRequest(results=results, config=config, as_json=as_json)
             try:
                 return function(request, **own)
+            # A night on which nothing is due is a good one: a scheduler must not take it for a failure.
             except NothingDue as nothing:
                 document = {"items": 0, "skipped": nothing.skipped}
                 request.answer(document, [nothing.message])
@@ -208,7 +210,8 @@ def _alert_of_stop(app: "App", stop: RunMustStop | ResultsError, catalog: str, f
 
     # One catalog is one cause of alerts, from whatever folder the command was typed.
     location = stop.catalog or utf8_text(path_here(catalog))
-    state, title = state_after_error(stop), title_of_error(stop)
+    state = state_after_error(stop)
+    title = title_of_error(stop)
     end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, title=title)
     for line in app.tell(end):
         say(line)

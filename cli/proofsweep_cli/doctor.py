@@ -109,7 +109,9 @@ def _findings_of_key(app: App, *, has_store: bool) -> list[Finding]:
         is_of_store = isinstance(error, ResultsError)
         if is_of_store and not (service.is_ok and has_store):
             return [service]
-        return [key] if service.is_ok else [service, key]
+        if service.is_ok:
+            return [key]
+        return [service, key]
     return [Finding("key", f"fingerprint {fingerprint}")]
 
 
@@ -178,7 +180,8 @@ def _check_known_good(app: App, audio: str, sidecar: str | None) -> Finding:
         done = answered_file(app.service, audio, sidecar)
         said, code = _judged(done, is_pair=sidecar is not None)
     except ProofsweepError as error:
-        said, code = error.message, code_of_error(error)
+        said = error.message
+        code = code_of_error(error)
     return Finding("file", f"{printable(audio)}: {said}", code)
 
 

@@ -1,7 +1,7 @@
 """`proofsweep export` and `proofsweep report`: rows for people and for the next run, and pages of HTML."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import typer
 
@@ -65,7 +65,8 @@ def export(
     Examples: `proofsweep export --file night.xlsx` · `proofsweep export --by supplier --format xlsx --file week-48/` ·
     `proofsweep export --by supplier=North --format letter --language de`
     """
-    app, outcomes = request.app, _outcomes_in(only)
+    app = request.app
+    outcomes = _outcomes_in(only)
     named_outcomes = None if only is None else outcomes
     target = _target_of(file, form, named_outcomes, is_internal=internal and by is not None)
     # A letter tells a supplier what is needed: nothing is needed of accepted files.
@@ -77,11 +78,14 @@ def export(
     else:
         languages = Languages.of(app.settings.export.languages, language)
     selected = SelectedRows.of(app.results, run_id, app.environment)
-    # As a letter is dated: where it is written.
-    today = datetime.now(UTC).astimezone().date()
-    reports = export_rows(selected, outcomes, target, today=today, by=by, languages=languages)
+    reports = export_rows(selected, outcomes, target, today=_today(), by=by, languages=languages)
     _answer_reports(request, reports)
     return ExitCode.ACCEPTED
+
+
+def _today() -> date:
+    """Return the day as a letter is dated: where it is written."""
+    return datetime.now(UTC).astimezone().date()
 
 
 def _answer_reports(request: CommandRequest, reports: Sequence[WrittenReport]) -> None:
@@ -106,7 +110,8 @@ def _target_of(file: str | None, form: str | None, outcomes: list[str] | None, *
 
 
 def _line_of(report: WrittenReport) -> str:
-    line = f"{report.path}: {counted(report.rows, 'row')}"
+    rows = counted(report.rows, "row")
+    line = f"{report.path}: {rows}"
     if report.lacks is not None:
         line = f"{line} without {report.lacks}"
     return line
@@ -163,10 +168,13 @@ def report(
     from proofsweep.queries.page_facts import catalog_facts, run_facts  # noqa: PLC0415 - DuckDB
     from proofsweep.reports import pages  # noqa: PLC0415 - Jinja
 
+    # The page of a run is of its catalog: another one would be left out without a word.
     if catalog and run_id:
         raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     app = request.app
-    store, now, tags = app.results, datetime.now(UTC), by or []
+    store = app.results
+    now = datetime.now(UTC)
+    tags = by or []
     url = store.store.url
     if run_id is None:
         name = file or "catalog.html"
@@ -177,5 +185,6 @@ def report(
         of_run = run_facts(store, run_id, tags=tags)
         page = pages.run_page(describe_run(store, run_id), of_run, url, now)
     size_bytes = pages.write_page(name, page)
-    console().line(f"{printable(name)}: {size_bytes / 1_000:,.0f} kB; open it in a browser.")
+    kilobytes = size_bytes / 1_000
+    console().line(f"{printable(name)}: {kilobytes:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED

@@ -34,9 +34,11 @@ def list_all(request: CommandRequest) -> int:
     for key in keys:
         listed.add_row(key.key_id or "", key.name or "", key.status or "")
     count = counted(len(keys), "key")
-    line = f"{count} at {app.settings.service.base_url} ({app.environment})"
+    base_url = app.settings.service.base_url
+    line = f"{count} at {base_url} ({app.environment})"
     documents = [key.model_dump() for key in keys]
-    request.answer({"environment": app.environment, "keys": documents}, (line, "", listed))
+    document = {"environment": app.environment, "keys": documents}
+    request.answer(document, (line, "", listed))
     return ExitCode.ACCEPTED
 
 
@@ -61,14 +63,17 @@ def rotate(
     Example: `proofsweep keys rotate --config production --yes`
     """
     app = request.app
-    key_store, label = KeyStore.of(app.settings.service, new_key_file), app.environment
+    key_store = KeyStore.of(app.settings.service, new_key_file)
+    label = app.environment
     if not yes:
+        base_url = app.settings.service.base_url
         raise UsageError(
-            f"This replaces the key of {label} ({app.settings.service.base_url}), and the new one goes to "
+            f"This replaces the key of {label} ({base_url}), and the new one goes to "
             f"{key_store.path}: confirm it with --yes. Nothing was rotated."
         )
     try:
         done = app.rotate_key(key_store)
+    # The service may have made the new key already: the same command finds it, and makes no second one.
     except KeyboardInterrupt:
         say(_INTERRUPTED)
         return ExitCode.CANCELLED

@@ -99,7 +99,8 @@ def refuse_closed_window(bounds: Bounds, now: datetime) -> None:
 
 
 def _instant_text(at: datetime) -> str:
-    text, local_time = f"{at:%Y-%m-%d %H:%M:%S} UTC", at.astimezone()
+    text = f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    local_time = at.astimezone()
     # A person reads the local time, unless it is the same.
     if local_time.utcoffset():
         return f"{text} ({local_time:%H:%M} {local_time:%Z})"

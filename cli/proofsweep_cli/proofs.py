@@ -64,7 +64,8 @@ def show(
             raise
         gone = f"No such proof is held under this key (404); request ID {failed.request_id}."
         raise UsageError(gone) from failed
-    song, classification = proof.song or "unknown", proof.classification or "none"
+    song = proof.song or "unknown"
+    classification = proof.classification or "none"
     lines = [f"song: {song}", f"classification: {classification} (report-only)"]
     document: dict[str, object] = {"song": proof.song, "classification": proof.classification}
     # Without the sidecar's wire name, nobody can tell whether the answer holds one.
@@ -94,7 +95,9 @@ def inventory(request: CommandRequest) -> int:
     unlisted = f"  A proof that is not listed is {reasons}."
     query = request.command("query", f"FROM proofs WHERE operation_id = '{done.operation_id}'")
     request.answer(done.document(), [title, unlisted, ("  all of them:", query)])
-    return ExitCode.REJECTED if done.counts.get("differs") else ExitCode.ACCEPTED
+    if done.counts.get("differs"):
+        return ExitCode.REJECTED
+    return ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -155,7 +158,9 @@ def recover(
         return ExitCode.BREAKER
     if done.counts.get("failed"):
         return ExitCode.FAILED
-    return ExitCode.REJECTED if done.counts.get("gone") else ExitCode.ACCEPTED
+    if done.counts.get("gone"):
+        return ExitCode.REJECTED
+    return ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -171,7 +176,9 @@ def notes(request: CommandRequest, max_calls: int | None = MaxCalls) -> int:
     with stopped_on_signals(request.app):
         done = refresh_notes(request.app.operations(max_calls))
     request.answer(done.document(), [done.line])
-    return ExitCode.FAILED if done.counts.get("failed") else ExitCode.ACCEPTED
+    if done.counts.get("failed"):
+        return ExitCode.FAILED
+    return ExitCode.ACCEPTED
 
 
 def _lines_of_list(proofs: list[ProofSummary]) -> Iterator[str | Table]:
@@ -190,7 +197,8 @@ def _list_files(request: CommandRequest, wanted: ProofList) -> None:
     """List the proofs that would be erased, with the files that the results store knows."""
     app = request.app
     names = names_of(app.results, app.environment, wanted)
-    documents, lines = [], []
+    documents = []
+    lines = []
     for proof_id in wanted.proof_ids:
         file = names.get(proof_id, "no file of this results store")
         documents.append({"proof_id": proof_id, "file": names.get(proof_id)})
@@ -212,7 +220,8 @@ def _what(app: App, wanted: ProofList) -> str:
 
 def _refuse_other_words(app: App, wanted: ProofList, count: int | None, environment: str | None) -> None:
     """Refuse to erase unless a person has said how many proofs, and outside of test environments also whose."""
-    label, proofs = app.environment, len(wanted.proof_ids)
+    label = app.environment
+    proofs = len(wanted.proof_ids)
     if count != proofs:
         what = _what(app, wanted)
         raise UsageError(f"This erases {what} for good: confirm it with --yes-erase {proofs}. Nothing was erased.")
@@ -222,7 +231,8 @@ def _refuse_other_words(app: App, wanted: ProofList, count: int | None, environm
 
 
 def _erase(request: CommandRequest, wanted: ProofList) -> int:
-    app, numbers = request.app, count(1)
+    app = request.app
+    numbers = count(1)
     proofs = len(wanted.proof_ids)
     with stopped_on_signals(app), request.out.status("erasing …") as status:
 
@@ -235,4 +245,6 @@ def _erase(request: CommandRequest, wanted: ProofList) -> int:
     if report.stopped is not None:
         say(report.stopped.message)
         return code_of_error(report.stopped)
-    return ExitCode.FAILED if report.failed else ExitCode.ACCEPTED
+    if report.failed:
+        return ExitCode.FAILED
+    return ExitCode.ACCEPTED

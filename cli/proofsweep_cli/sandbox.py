@@ -137,7 +137,8 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
         release = sample.audio.parent
         number = releases.index(release)
         supplier = _SUPPLIERS[number % len(_SUPPLIERS)]
-        audio, sidecar = os.path.relpath(sample.audio, folder), ""
+        audio = os.path.relpath(sample.audio, folder)
+        sidecar = ""
         if sample.sidecar:
             sidecar = os.path.relpath(sample.sidecar, folder)
         rows.writerow([audio, sidecar, supplier, release.name])
@@ -203,10 +204,12 @@ def _print_addresses(running: Running, key_file: Path) -> None:
 
 
 def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
-    folder, name = out or Path("issued"), file.name
+    folder = out or Path("issued")
+    name = file.name
     if is_legacy:
         # A sidecar is found beside its audio.
-        folder, name = out or file.parent, f"{file.name}.sidecar"
+        folder = out or file.parent
+        name = f"{file.name}.sidecar"
     target = folder / name
     if target.exists():
         raise ConfigError(f"{target} exists and is not overwritten; name another folder by --out.")

@@ -63,6 +63,7 @@ class Screen(Console):
             self.print(line, style=style, soft_wrap=True)
 
     def on_broken_pipe(self) -> None:
+        # Rich itself would end the program with exit code 1.
         _discard(self.file)
 
 
@@ -83,7 +84,8 @@ def _wrapped(text: Text, command: str, width: int, column: int | None) -> list[T
     if command:
         text = Text.assemble(text, " ", command)
         words.append((len(plain) + 1, len(text)))
-    starts, room = [0], width
+    starts = [0]
+    room = width
     for start, end in words:
         is_first = not text.plain[starts[-1] : start].strip()
         if not is_first and cell_len(text.plain[starts[-1] : end]) > room:
@@ -101,6 +103,7 @@ def _wrapped(text: Text, command: str, width: int, column: int | None) -> list[T
 def console(*, to_stderr: bool = False) -> Screen:
     """Make a console that reads no markup in names, and does not fold lines away from a terminal."""
     stream = sys.stderr if to_stderr else sys.stdout
+    # A log or a pipe is searched by line: a line that is folded is not found.
     width = None if stream.isatty() else _PLAIN_COLUMNS
     return Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
@@ -203,6 +206,7 @@ def flush() -> None:
 
 
 def _discard(stream: IO[str]) -> None:
+    # Else what is still in its buffer would raise again when Python ends, and change the exit code.
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, stream.fileno())
     os.close(sink)

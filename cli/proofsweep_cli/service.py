@@ -35,8 +35,10 @@ def health(request: CommandRequest) -> int:
     app = request.app
     with app.keyless_service() as service:
         answer, call = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
-    title = styled(f"{app.settings.service.base_url}: {_state(answer)}", GREEN if answer.ok else PURPLE)
-    version, commit = answer.version or "unknown", answer.commit or "unknown"
+    colour = GREEN if answer.ok else PURPLE
+    title = styled(f"{app.settings.service.base_url}: {_state(answer)}", colour)
+    version = answer.version or "unknown"
+    commit = answer.commit or "unknown"
     deployed = ""
     if answer.deployed_at is not None:
         deployed = f", deployed {answer.deployed_at:%Y-%m-%d %H:%M} UTC"
@@ -46,7 +48,9 @@ def health(request: CommandRequest) -> int:
     document["elapsed_ms"] = round(call.elapsed_ms, 1)
     document["request_id"] = call.request_id
     request.answer(document, [title, facts, request_id])
-    return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
+    if answer.ok is False:
+        return ExitCode.BREAKER
+    return ExitCode.ACCEPTED
 
 
 def _state(health: HealthResponse) -> str:
@@ -54,6 +58,7 @@ def _state(health: HealthResponse) -> str:
         return "well"
     if health.ok is False:
         return "not well"
+    # An answer without the field is one of which nothing is known.
     return "does not say whether it is well"
 
 
@@ -101,7 +106,9 @@ def monitor(request: CommandRequest) -> int:
     line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {batch.line()}"
     colour = PURPLE if troubles else GREEN
     lines = [styled(line, colour)]
-    lines.extend(styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold)
+    for alert in delivery.hold:
+        words = delivery.line_of(alert)
+        lines.append(styled(f"  {words}", "bold"))
     document = {"probes": batch.probes, "usage": batch.usage} | _document_of(delivery)
     request.answer(document, lines)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
@@ -174,7 +181,9 @@ def _end_of(delivery: Delivery) -> ExitCode:
     if delivery.missed:
         say(delivery.missed_line)
         return ExitCode.FAILED
-    return ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
+    if delivery.hold:
+        return ExitCode.REJECTED
+    return ExitCode.ACCEPTED
 
 
 @alerts_group.command("test")

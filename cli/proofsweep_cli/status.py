@@ -104,7 +104,9 @@ def stop(
     document = json_of(stopped.run, store.store.url)
     document["stop"] = stop_facts
     request.answer(document, _lines_of_stop(stopped, request))
-    return ExitCode.ACCEPTED if stopped.has_ended or stopped.is_silent else ExitCode.ACTIVE
+    if stopped.has_ended or stopped.is_silent:
+        return ExitCode.ACCEPTED
+    return ExitCode.ACTIVE
 
 
 def _given_up(store: "Results", stopped: StopReport) -> StopReport:
@@ -131,7 +133,8 @@ def _retire(request: CommandRequest, catalog: str) -> int:
             raise RunIsActive(f"{where_line(leg)}; stop it first: {stop}")
     plans = app.results.log.retire(app.environment, catalog, datetime.now(UTC))
     # It may be given by its name: its location says which one that is.
-    location, count = plans[0].catalog, counted(len(plans), "run")
+    location = plans[0].catalog
+    count = counted(len(plans), "run")
     line = f"{location} is retired ({app.environment}) with {count}, and counts no more; its rows stay"
     retired_runs = [plan.run_id for plan in plans]
     document = {"catalog": location, "environment": app.environment, "runs": retired_runs}
@@ -150,13 +153,16 @@ def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
     code = report(request, run)
     if not request.as_json:
         _print_legs(request.out, run)
-    return ExitCode.ACTIVE if run.active else code
+    if run.active:
+        return ExitCode.ACTIVE
+    return code
 
 
 def _show_store(request: CommandRequest) -> None:
     from proofsweep.queries.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
-    store, out = request.app.results, console()
+    store = request.app.results
+    out = console()
     status = store_status(store, datetime.now(UTC))
     if request.as_json:
         document = status.document()
@@ -246,7 +252,9 @@ def _quota(quota: "QuotaStatus", now: datetime) -> str:
 
 
 def _lines_of_stop(stopped: StopReport, request: CommandRequest) -> Iterator[str | tuple[str, str]]:
-    run, legs, run_id = stopped.run, stopped.legs, stopped.run.plan.run_id
+    run = stopped.run
+    legs = stopped.legs
+    run_id = run.plan.run_id
     resume = request.command("resume", run_id)
     if not legs and run.open_legs:
         where = where_line(run.open_legs[0])
@@ -254,7 +262,10 @@ def _lines_of_stop(stopped: StopReport, request: CommandRequest) -> Iterator[str
     elif not legs or stopped.has_ended:
         words = _words_on_ended_run(stopped)
         rows = remaining_words(run.remaining, run.plan.items)
-        yield words if run.is_over else (f"{words} {rows}:", resume)
+        if run.is_over:
+            yield words
+        else:
+            yield f"{words} {rows}:", resume
     elif stopped.is_silent:
         where = where_line(legs[0])
         yield f"Run {run_id}: {where}, as if it were dead. Go on:", resume
@@ -266,8 +277,9 @@ def _lines_of_stop(stopped: StopReport, request: CommandRequest) -> Iterator[str
 
 
 def _words_on_ended_run(stopped: StopReport) -> str:
-    run_id, state = stopped.run.plan.run_id, stopped.run.state
+    run = stopped.run
+    run_id = run.plan.run_id
     if not stopped.legs:
-        return f"Nothing to stop: no process works on run {run_id} ({state})."
+        return f"Nothing to stop: no process works on run {run_id} ({run.state})."
     numbers = " and ".join(str(leg.leg) for leg in stopped.legs)
-    return f"Run {run_id}: leg {numbers} has ended ({state})."
+    return f"Run {run_id}: leg {numbers} has ended ({run.state})."

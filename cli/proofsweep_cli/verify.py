@@ -66,6 +66,7 @@ def verify(
         newer_than=newer_than,
         only=options.words_in(only),
     )
+    # No flow runs yet: what ends the command here is told by the command.
     with stop_told(app, catalog):
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
@@ -101,6 +102,7 @@ def resume(
     bounds = app.bounds(max_calls=max_calls, until=until)
     if run_id is None:
         run_id = _run_to_resume(app)
+    # A leg whose process is gone has no receipt: its rows are published first, and the run may then be over.
     with request.out.status("checking whether the last leg is active …"):
         settle_last_legs(app.results, app.results.plan(run_id), utc_now)
     run = describe_run(app.results, run_id)
@@ -129,7 +131,8 @@ def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> 
     # Which rows are due is no condition: what an unfinished run has to do is due on every night.
     if plan is None or plan.selection.endswith(selection.conditions):
         return plan
-    run_id, rows = plan.run_id, plan.selection or "all rows"
+    run_id = plan.run_id
+    rows = plan.selection or "all rows"
     go_on = request.command("resume", run_id)
     give_up = request.command("stop", run_id, for_good=True)
     raise UsageError(
@@ -160,6 +163,7 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
                 code = max(code, code_of_run(done))
                 if not request.as_json:
                     report(request, done)
+    # The run that has ended keeps its exit code: what hinders the next one is a line.
     except Exception as error:
         expected_error = known_error(error)
         if done is None or expected_error is None:
@@ -184,9 +188,12 @@ def _print_forecast_of_rest(request: CommandRequest, run: RunStatus, bounds: Bou
 
 
 def _show_planned(request: CommandRequest, plan: Plan) -> None:
-    out, rows = request.out, counted(plan.items, "row")
-    skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
-    out.line(f"Run {plan.run_id}: {rows}, {plan.eligible:,} to send{skipped}")
+    out = request.out
+    rows = counted(plan.items, "row")
+    counts = f"{rows}, {plan.eligible:,} to send"
+    if plan.skipped:
+        counts = f"{counts}, {plan.skipped:,} skipped"
+    out.line(f"Run {plan.run_id}: {counts}")
     if not plan.items:
         out.line("Nothing is due; the run only records that files are in the catalog no more.")
     for note in unsent_pairs_note(plan.reasons):
@@ -194,9 +201,12 @@ def _show_planned(request: CommandRequest, plan: Plan) -> None:
 
 
 def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
-    out, app, plan = request.out, request.app, run.plan
+    out = request.out
+    app = request.app
+    plan = run.plan
     rows = counted(plan.items, "row")
-    out.line(f"Run {plan.run_id} is unfinished and goes on: {run.remaining:,} of {rows} of {plan.catalog} to do")
+    remaining = f"{run.remaining:,} of {rows}"
+    out.line(f"Run {plan.run_id} is unfinished and goes on: {remaining} of {plan.catalog} to do")
     with out.status("asking the service …"), stop_told(app, plan.catalog):
         app.service.awaited(bounds.reserve)
     if app.planner.has_changed(plan):
