@@ -112,6 +112,7 @@ def _add(app: typer.Typer, name: str, summary: str) -> None:
 
 
 def _without_commands() -> typer.Typer:
+    # Typer's own tracebacks can show the values of variables, and a key may be one.
     app = typer.Typer(
         name="proofsweep",
         no_args_is_help=True,

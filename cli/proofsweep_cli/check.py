@@ -33,10 +33,10 @@ def check(
     ),
 ) -> int:
     """Example: `proofsweep check song.mp3 song.mp3.sidecar`"""
-    shown = printable(audio)
+    audio_name = printable(audio)
     if os.path.isdir(audio):  # noqa: PTH112 - False for a name that no disk can hold: what reads it says why
         verify = request.command("verify", audio)
-        raise UsageError(f"{shown}: this is a folder. Verify all audio in it: {verify}")
+        raise UsageError(f"{audio_name}: this is a folder. Verify all audio in it: {verify}")
     app = request.app
     # Without the field's name the service would see only the audio of the pair, and judge that.
     if sidecar is not None and app.settings.service.sidecar_field is None:
@@ -44,7 +44,7 @@ def check(
     # A run may share the key: a pause that the service has asked it for is kept here too.
     RateLeases(app.store, app.service).heed()
     done = answered_file(app.service, audio, sidecar)
-    _refuse_missing_file(done, shown, sidecar)
+    _refuse_missing_file(done, audio_name, sidecar)
     row = row_of(done, RowContext("check", 0, app.environment))
     if request.as_json:
         # Nothing is stored, so there is no run of this answer.

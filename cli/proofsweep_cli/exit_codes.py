@@ -30,6 +30,7 @@ def code_of_run(run: "RunStatus") -> ExitCode:
     if run.remaining and run.ended_by == EndedBy.ERROR:
         return ExitCode.BUG
     applying = [ExitCode.ACCEPTED]
+    # Ineligible rows that need nobody's attention are no rejection.
     if run.rows("rejected") or run.attention("ineligible"):
         applying.append(ExitCode.REJECTED)
     if run.rows("failed"):

@@ -186,11 +186,11 @@ def _print_not_in_list(out: Screen, planner: Planner, listing: Catalog) -> None:
 
 def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     """Say that other lists of the same folder count too, and what to type if this one takes their place."""
-    beside = request.app.planner.lists_beside(whole)
-    if not beside:
+    other_lists = request.app.planner.lists_beside(whole)
+    if not other_lists:
         return
-    first = beside[0]
-    others = len(beside) - 1
+    first = other_lists[0]
+    others = len(other_lists) - 1
     count = "counts"
     if others:
         count = f"and {counted(others, 'more list')} of the same folder count"

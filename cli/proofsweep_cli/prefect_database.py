@@ -18,9 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 DATABASE = "prefect.db"  # in Prefect's home, which is the folder of the server's process
-_MIGRATIONS = (
-    "server/database/_migrations/versions/sqlite"  # of Prefect: a file for each, with its revision in its name
-)
+# Prefect has a file for each migration, with its revision in its name.
+_MIGRATIONS = "server/database/_migrations/versions/sqlite"
 _UPGRADE = ["-P", "-m", "prefect", "server", "database", "upgrade", "--yes"]
 
 

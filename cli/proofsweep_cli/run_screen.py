@@ -29,7 +29,8 @@ BINDS = {
     Bind.WINDOW: "the time window",
 }
 
-_LATE_SECONDS = 2 * HEARTBEAT_SECONDS  # without a heartbeat, until the reason is guessed at
+# Without a heartbeat, until the reason is guessed at.
+_LATE_SECONDS = 2 * HEARTBEAT_SECONDS
 
 Show = Callable[[Sequence[Text], datetime], None]
 """Shows some lines, and the moment of which they tell."""

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import IO, Any
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -22,12 +22,17 @@ from proofsweep.sources.names import ignored_words
 
 # Of the 256 colours, which no theme changes, some that a person can read on white and on black alike. A terminal of 16
 # shows the nearest of these: yellow, which vanishes on white, is that of none.
-GREEN, RED, PURPLE, BLUE = (f"color({number})" for number in (28, 160, 163, 31))
+GREEN = "color(28)"
+RED = "color(160)"
+PURPLE = "color(163)"
+BLUE = "color(31)"
 COLOURS = {"accepted": GREEN, "rejected": RED, "failed": PURPLE, "ineligible": BLUE}
-NARROWEST = 30  # columns of text beside something else: in fewer it stands below
+# Columns of text beside something else: in fewer it stands below.
+NARROWEST = 30
 _BINARY_STEP = 1024
 _WORD = re.compile(r"\S+")
-_PLAIN_COLUMNS = 1_000_000  # away from a terminal, where no line is folded
+# Away from a terminal, no line is folded.
+_PLAIN_COLUMNS = 1_000_000
 
 
 class Screen(Console):
@@ -110,10 +115,11 @@ def console(*, to_stderr: bool = False) -> Screen:
 
 def table(*names: str, right: Container[str] = ()) -> Table:
     """Make a table without lines; its figures are in columns on the `right`."""
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    new_table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
-        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    return made
+        justify: JustifyMethod = "right" if name in right else "left"
+        new_table.add_column(name, justify=justify, overflow="fold")
+    return new_table
 
 
 def print_json(document: object) -> None:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from proofsweep.store.parts import Results
 
 
-_WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
+# A leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles.
+_WAIT_SECONDS = 60.0
 
 
 @with_request()

@@ -178,6 +178,7 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
 def _print_forecast_of_rest(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
     """Say what the rest of a run will take: of its audio, only the whole size is known, so files count alike."""
     app, plan = request.app, run.plan
+    # Ineligible rows need no calls: those that are finished take nothing from what is left to send.
     finished_eligible = run.finished - run.rows("ineligible")
     eligible = min(run.remaining, plan.eligible - finished_eligible)
     eligible = max(0, eligible)
