@@ -320,8 +320,8 @@ def _print_work(out: Screen, run: RunStatus) -> None:
     throttled = f"{run.total('throttled'):,} throttled"
     sent = size_text(run.total("bytes_sent"))
     legs = counted(len(run.legs), "leg")
-    time = f"{run.seconds:,.1f} s in {legs}"
-    out.line(f"  {calls_of(run)}; {throttled}, {sent} sent, {time}")
+    duration = f"{run.seconds:,.1f} s in {legs}"
+    out.line(f"  {calls_of(run)}; {throttled}, {sent} sent, {duration}")
 
 
 def _print_next_step(request: CommandRequest, run: RunStatus) -> None:
