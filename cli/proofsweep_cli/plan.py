@@ -197,7 +197,6 @@ def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     out = request.out
     style = f"bold {PURPLE}"
     out.line(f"  {first} {count} beside this one.", style=style)
-    # A list under a new file name is another catalog, so its files have other IDs and are paid again.
     # Under the name that its files have without one, they keep their IDs, and so their answers.
     folder = posixpath.basename(whole.root or "")
     usual_name = folder or whole.name

@@ -285,16 +285,20 @@ def _print_changes(request: CommandRequest, status: RunStatus, changes: RunChang
         if others > 0:
             out.line(f"    … and {others:,} more")
     out.print()
+    _print_lack_of_changes(out, status, has_changes=bool(counts))
+    same = counted(changes.as_before(), "file")
+    out.line(f"  {same} as before")
+
+
+def _print_lack_of_changes(out: Screen, status: RunStatus, *, has_changes: bool) -> None:
     # The rest of an unfinished run may still change: "nothing changed" would be said too early.
     if status.remaining and not status.finished:
         out.line("  no row is finished yet")
-    elif status.remaining and not counts:
+    elif status.remaining and not has_changes:
         finished = counted(status.finished, "row")
         out.line(f"  no change in the {finished} that are finished")
-    elif not counts:
+    elif not has_changes:
         out.line("  nothing changed")
-    same = counted(changes.as_before(), "file")
-    out.line(f"  {same} as before")
 
 
 def _kind_of_change(row: dict[str, str | None]) -> tuple[str, str | None]:
