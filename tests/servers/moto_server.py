@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from moto.moto_server import threaded_moto_server
-from moto.moto_server.werkzeug_app import DomainSchedulerApplication
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 
 _creating = threading.Lock()
 
 
-class _LikeS3(DomainSchedulerApplication):
+class _LikeS3(DomainDispatcherApplication):
     """Knows its region; lets one conditional write go at a time: moto looks for the object, and creates it later."""
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -32,7 +32,7 @@ class _LikeS3(DomainSchedulerApplication):
 
 if __name__ == "__main__":
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    threaded_moto_server.DomainSchedulerApplication = _LikeS3
+    threaded_moto_server.DomainDispatcherApplication = _LikeS3
     server = threaded_moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     print(f"http://127.0.0.1:{server.get_host_and_port()[1]}", flush=True)  # noqa: T201

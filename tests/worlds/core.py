@@ -58,7 +58,7 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
     "most_pause_seconds": "pacing.rate_share._MOST_PAUSE_SECONDS",
-    "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
+    "probe_wait_seconds": "pacing.circuit_breaker.FIRST_WAIT_SECONDS",
     "first_contact_seconds": "client.transport.FIRST_CONTACT_SECONDS",
     "beside_seconds": "verify.fault._BESIDE_SECONDS",
     "first_wait_seconds": "client.retry._FIRST_WAIT_SECONDS",
