@@ -364,7 +364,7 @@ BREAKS: Sequence[Break] = (
         old="            if question.what is InQuestion.SOURCE and self._has_come_back(suspect.done):\n",
         new="            if False:\n",
         level="mounts",
-        seed=377,
+        seed=9070,
         check="outcomes",
     ),
     Break(
