@@ -17,6 +17,7 @@ _MOST_ANSWERS = 2_000
 _MOST_LETTERS = 16 * 1024 * 1024  # of JSON, whose objects take several times as much memory: an answer has up to 2 MiB
 _MOST_SIZES = 100_000  # that are known at once when a run is planned
 _MOST_LOOKS = 10_000  # into files of one size; more files of one size may all be copies
+_MOST_WAITED_FOR = 3  # items with the same bytes that get no answer, before a copy is sent beside them
 _STOP_CHECK_SECONDS = 0.2  # how soon an item that waits for another notices that the leg ends
 
 
@@ -93,8 +94,9 @@ class DuplicateCache:
 
         The item that is told None must `settle` its key, however its work ends. RunMustStop if the leg ends meanwhile.
         """
-        original = None
-        while original is None:
+        # If an item gets no answer, one of those that waited is sent, and the others wait for it: else all would be
+        # paid at once. But copies of a file that always fails must not be sent one after the other for hours.
+        for _ in range(_MOST_WAITED_FOR):
             with self._lock:
                 first = self._originals.get(key)
                 if first is None:
@@ -105,13 +107,10 @@ class DuplicateCache:
                 self._make_room()
             while not first.done():
                 self._stop.rest(_STOP_CHECK_SECONDS)
-            # Without an answer, one of those that waited is sent, and the others wait for it: else all would be paid.
             original = first.result()
-        answered = original.read
-        # A sidecar may be corrected while its item waits for a fresh slot, so the key is not what was answered.
-        if answered is None or answered.sidecar_sha256 != key.sidecar_sha256:
-            return None
-        return original if audio.read_through() == answered.sha256 else None
+            if original is not None:
+                return _if_same(original, key, audio)
+        return None
 
     def settle(self, key: DuplicateKey, done: Finished | Deferred | None) -> None:
         """Say what became of an item; only an answer serves others. A second call for a key does nothing."""
@@ -140,3 +139,11 @@ class DuplicateCache:
 
     def _drop(self, key: DuplicateKey) -> None:
         del self._originals[key], self._lengths[key]
+
+
+def _if_same(original: Finished, key: DuplicateKey, audio: AudioFile) -> Finished | None:
+    answered = original.read
+    # A sidecar may be corrected while its item waits for a fresh slot, so the key is not what was answered.
+    if answered is None or answered.sidecar_sha256 != key.sidecar_sha256:
+        return None
+    return original if audio.read_through() == answered.sha256 else None

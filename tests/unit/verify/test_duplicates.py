@@ -163,3 +163,25 @@ def test_a_copy_that_grows_does_not_take_over_a_rejection(caching: Trial, tmp_pa
     assert isinstance(first.outcome, Rejected)
     assert isinstance(second.outcome, Failed)
     assert (second.outcome.reason, second.original) == (Reason.SOURCE_CHANGED, None)
+
+
+def test_copies_of_a_file_that_gets_no_answer_are_not_sent_one_after_the_other_for_ever(path: str) -> None:
+    """Each waits for three of them at most: in a service that refuses the file, a thousand copies would take hours."""
+    failed = 0
+
+    class Switch(StopSwitch):
+        def rest(self, seconds: float) -> None:
+            """Let the copy that is sent fail, and another one be sent."""
+            nonlocal failed
+            failed += 1
+            assert seconds > 0.0
+            duplicates.settle(KEY, None)
+            assert duplicates.original_of(KEY, audio) is None
+
+    duplicates = DuplicateCache(Switch())
+    with open_audio(path) as audio:
+        duplicates.original_of(KEY, audio)
+
+        assert duplicates.original_of(KEY, audio) is None
+
+    assert failed == 3
