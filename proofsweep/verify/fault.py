@@ -1,7 +1,8 @@
 """What a strange outcome puts in question, and what is evidence for it: two rules. Pure; one for each leg.
 
-F. An item fails: 5xx, time-out, hang-up, 403. It is tried at least once more. Its row is written if the service was
-   seen to work after its last try, and its tries weigh enough: by what `CallsBeside` knows of other files' calls.
+F. An item fails: 5xx, time-out, hang-up, 403, or 404 for its upload. It is tried at least once more. Its row is written
+   if the service was seen to work after its last try, and its tries weigh enough: by what `CallsBeside` knows of other
+   files' calls.
 R. A refusal, a status that speaks of the content (422), or a file that cannot be read, is believed at once, unless
    these bytes were accepted before, fifty refusals in a row of one mode were alike, ten files in a row of one mode, or
    the first ones, got no verdict, or the file's folder may be away.
@@ -44,6 +45,8 @@ _BESIDE_SECONDS = 1.0  # how near two calls are beside each other; an outage tha
 _CALLS_KEPT = 5_000  # of each mode and call: some minutes of the fastest lane
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
+# Those of them that speak of the upload. Storage that loses what it took, for a while, brings them for good files too.
+_UPLOAD_GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 
 
 class InQuestion(StrEnum):
@@ -205,7 +208,7 @@ def is_of_content(done: Finished) -> bool:
     last = done.exchanges[-1]
     if last.call is not Call.VERIFY or may_be_outage(last):
         return False
-    return last.status in REFUSED_CONTENT
+    return last.status in REFUSED_CONTENT - _UPLOAD_GONE
 
 
 def shown_by(done: Finished, question: Question | None, folder: str) -> list[Question]:

@@ -59,22 +59,24 @@ def test_a_file_that_storage_takes_in_part_is_sent_again(world: ForeignWorld) ->
 
 
 def test_a_verify_that_is_refused_fails_its_row_alone(world: ForeignWorld) -> None:
-    """At once where the same bytes would be refused again; after one new upload where the upload may be lost."""
-    once, twice = (413, 422), (400, 404, 409, 410)
+    """At once where the same bytes would be refused again; after more uploads where the upload may be lost."""
+    once, twice, later = (413, 422), (400,), (404, 409, 410)
 
     def refuse(_number: int, usual: Answer) -> Answer:
         verdict = str(usual.document["verdict"])
         return replace(usual, status=int(verdict), document=HTML) if verdict.isdigit() else usual
 
     world.service.changes["verify"] = refuse
-    ended_by = world.verify(world.catalog(*map(str, once + twice), "valid"))
+    ended_by = world.verify(world.catalog(*map(str, once + twice + later), "valid"))
 
     *refused, accepted = world.rows()
     assert (ended_by, accepted["outcome"]) == ("complete", "accepted")
     assert [(row["outcome"], row["reason"], row["http_status"]) for row in refused] == [
-        ("failed", f"http_{status}", status) for status in once + twice
+        ("failed", f"http_{status}", status) for status in once + twice + later
     ]
-    assert [(row["verify_attempts"], row["calls"]) for row in refused] == [(1, 2)] * 2 + [(2, 4)] * 4
+    assert [(row["verify_attempts"], row["calls"]) for row in refused[:3]] == [(1, 2), (1, 2), (2, 4)]
+    # Storage that loses uploads for a while brings such an answer for a good file too: one try is not believed.
+    assert all(8 <= row["calls"] <= 28 for row in refused[3:])
     assert {(row["verdict"], row["error_code"]) for row in refused} == {(None, None)}
 
 

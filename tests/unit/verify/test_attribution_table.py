@@ -68,10 +68,11 @@ HEALS = [
     failed(Call.SLOT, 403),
     failed(Call.SLOT, 413),
     failed(Call.UPLOADS, 404),
+    *(failed(Call.VERIFY, status) for status in (404, 409, 410)),
     What(Failed(reason="connection", detail=""), ()),
     What(Failed(reason=Reason.SOURCE_UNAVAILABLE, detail=""), [exchange(Call.ASSET, 503)] * ATTEMPTS, audio="proof:p"),
 ]
-OF_CONTENT = [failed(Call.VERIFY, status) for status in (400, 404, 413, 422)]
+OF_CONTENT = [failed(Call.VERIFY, status) for status in (400, 413, 422)]
 GONE = [
     *(What(Ineligible(reason, ""), ()) for reason in Reason if about(reason).may_be_outage),
     *(What(Failed(reason=each, detail=""), ()) for each in (Reason.SOURCE_UNAVAILABLE, Reason.SOURCE_CHANGED)),
