@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from proofsweep.alerts.rules import Alert
     from proofsweep.alerts.send import Gather, Notifier, Receivers
     from proofsweep.domain.items import WorkItem
-    from proofsweep.ingest.one_pass import WatchedFolder
+    from proofsweep.ingest.watched_folder import WatchedFolder
     from proofsweep.operations.key_store import KeyStore
     from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
@@ -426,8 +426,8 @@ class App:
     # --- Watched folders
 
     def watched_folder(self, location: str) -> "AbstractContextManager[WatchedFolder]":
-        from proofsweep.ingest.one_pass import watched_folder
         from proofsweep.ingest.state import IngestContext
+        from proofsweep.ingest.watched_folder import watched_folder
 
         context = IngestContext(
             results=self.results,

@@ -14,7 +14,9 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.reasons import HINDERS_NOTHING
 from proofsweep.domain.runs import Bounds
-from proofsweep.ingest.one_pass import PassReport, WatchedFolder
+from proofsweep.ingest.one_pass import IngestPass
+from proofsweep.ingest.pass_report import PassReport
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.queries.status import describe_run
 from proofsweep_cli.command import CommandRequest, stop_told, with_request
 from proofsweep_cli.embedded_server import PrefectIsAway
@@ -119,7 +121,7 @@ def _one_pass(
     `said` are the lines of what waits, as the last pass gave them and the next one need not repeat.
     """
     code, is_last = ExitCode.ACCEPTED, False
-    one_pass = watched.one_pass()
+    one_pass = IngestPass(watched)
     for run_id in one_pass.runs():
         before = describe_run(request.app.results, run_id)
         run = run_leg(request, before, bounds, prefect.begin(), goes_on=goes_on)

@@ -8,6 +8,7 @@ from prefect.runtime import flow_run
 
 from proofsweep.app import App
 from proofsweep.domain.text import printable
+from proofsweep.ingest.one_pass import IngestPass
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass
@@ -36,7 +37,7 @@ def check_ingest(folder: str, config: str | None = None, results: str | None = N
     def work(app: App) -> State[Any]:
         stopped: State[Any] | None = None
         with app.watched_folder(folder) as watched:  # (1)
-            one_pass = watched.one_pass()
+            one_pass = IngestPass(watched)
             for run_id in one_pass.runs():  # (2)
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
                 # Of several runs, the last one that failed counts, else the first of which a row remains or failed.

@@ -40,7 +40,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import OUTCOMES, new_run_id
 from proofsweep.domain.text import counted, remaining_words
-from proofsweep.ingest.one_pass import PassReport
+from proofsweep.ingest.pass_report import PassReport
 from proofsweep.ingest.rules import Decision
 from proofsweep.operations.rotate import recorded_rotations
 from proofsweep.queries.status import Group, RunStatus, describe_run

@@ -9,7 +9,7 @@ from prefect.states import Cancelled, Completed, Failed
 from proofsweep.alerts.rules import OF_TYPE_CANCELLED, OF_TYPE_COMPLETED, state_after_error, state_of_run
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError
-from proofsweep.ingest.one_pass import PassReport
+from proofsweep.ingest.pass_report import PassReport
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import line_of
 

@@ -16,7 +16,8 @@ from proofsweep.config.threads import sleep, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NothingDue, ProofsweepError, ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.domain.runs import INGEST, Bounds
-from proofsweep.ingest.one_pass import WatchedFolder
+from proofsweep.ingest.one_pass import IngestPass
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.operations.erase import ProofList, erase_proofs
 from proofsweep.queries.status import describe_run, only_active_run, stop_run, unfinished_runs
 from proofsweep.queries.store_status import store_status
@@ -189,7 +190,7 @@ class Commands:
         return _told(done)
 
     def _pass(self, app: App, watched: WatchedFolder, done: Done, *, goes_on: bool) -> None:
-        one_pass = watched.one_pass()
+        one_pass = IngestPass(watched)
         try:
             for run_id in one_pass.runs():
                 self._work_on(app, run_id, app.bounds(), done)

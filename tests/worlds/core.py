@@ -31,6 +31,7 @@ from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMust
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import AnyRun, Bounds, Operation, Plan
 from proofsweep.ingest import moves, rules, state
+from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.operations import recover
 from proofsweep.pacing import rate_share
 from proofsweep.queries.status import describe_run
@@ -120,7 +121,7 @@ def remaining(run_id: str) -> int:
 def make_pass(folder: str) -> None:
     """Make one pass over a watched folder, with its runs; RunIsActive if another process watches it."""
     with App(load_settings()) as app, app.watched_folder(folder) as watched:
-        for run_id in watched.one_pass().runs():
+        for run_id in IngestPass(watched).runs():
             work(run_id)
 
 

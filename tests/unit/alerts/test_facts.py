@@ -24,7 +24,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.ingest.one_pass import PassReport
+from proofsweep.ingest.pass_report import PassReport
 from proofsweep.ingest.rules import Decision
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout

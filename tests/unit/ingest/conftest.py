@@ -15,9 +15,10 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.moves import Disposal
-from proofsweep.ingest.one_pass import IngestPass, WatchedFolder
+from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.ingest.state import FolderState, IngestContext
+from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
@@ -110,7 +111,7 @@ class Watched:
         disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
         lease = Lease(self.results.store, "watched", "busy")
         self.term = self.term or lease.take({})
-        return WatchedFolder(context=self.context(), lease=lease, term=self.term, disposal=disposal).one_pass()
+        return IngestPass(WatchedFolder(context=self.context(), lease=lease, term=self.term, disposal=disposal))
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
         one = self.new_pass(moves=moves)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.ingest.one_pass import PassReport
+from proofsweep.ingest.pass_report import PassReport
 from proofsweep.ingest.rules import Decision
 
 from ...worlds.ddex_messages import Sending, Sent, Track, purge, put_release, sent

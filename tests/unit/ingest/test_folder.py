@@ -17,8 +17,9 @@ from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, Run
 from proofsweep.domain.items import ManifestRow
 from proofsweep.ingest import folder
 from proofsweep.ingest.folder import Scan
-from proofsweep.ingest.one_pass import IngestPass, WatchedFolder, watched_folder
+from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import Decision, Disposition
+from proofsweep.ingest.watched_folder import WatchedFolder, watched_folder
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
@@ -205,20 +206,20 @@ def test_an_empty_folder_is_watched_by_one_process(watched: Watched) -> None:
     """However it is spelled; a pass over it finds nothing. One that was taken over may only have slept."""
     with opened(watched, "in/") as first:
         assert first.path == str(watched.folder)
-        assert list(first.one_pass().runs()) == []
+        assert list(IngestPass(first).runs()) == []
         with pytest.raises(RunIsActive), opened(watched, str(watched.folder)):
             pass
         first.refuse_if_lost()
         take_over(first)
         with pytest.raises(RunIsActive):
-            list(first.one_pass().runs())
+            list(IngestPass(first).runs())
 
 
 def test_a_process_that_is_taken_over_while_a_run_is_verified_moves_nothing(watched: Watched) -> None:
     """The one that works on the folder now does."""
     watched.deliver("a.wav")
     with opened(watched, accepted="ok") as first:
-        runs = first.one_pass().runs()
+        runs = IngestPass(first).runs()
         watched.play_leg(next(runs))
         take_over(first)
         with pytest.raises(RunIsActive):
@@ -235,21 +236,21 @@ def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: py
     monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
     (watched.root / "archive/ok").mkdir(parents=True)
     with opened(watched, accepted="archive/ok") as first:
-        assert list(first.one_pass().runs()) == []
+        assert list(IngestPass(first).runs()) == []
         mounted.clear()
         with pytest.raises(RunMustStop, match="is empty or gone, and a share was mounted there: is it mounted"):
-            next(first.one_pass().runs(), None)
+            next(IngestPass(first).runs(), None)
     (watched.root / "archive/ok").rmdir()
     with pytest.raises(RunMustStop, match="is empty or gone, and a share was"), opened(watched):
         pass
 
     mounted.add(str(watched.root / share))
     with opened(watched, accepted="archive/ok") as first:
-        assert list(first.one_pass().runs()) == []
+        assert list(IngestPass(first).runs()) == []
     mounted.clear()
     (watched.root / "in/a.txt").write_text("there")
     with opened(watched, accepted="elsewhere") as first:
-        assert list(first.one_pass().runs()) == []
+        assert list(IngestPass(first).runs()) == []
 
 
 def test_a_target_whose_mount_point_is_gone_is_not_made_again(
@@ -260,7 +261,7 @@ def test_a_target_whose_mount_point_is_gone_is_not_made_again(
     monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
     (watched.root / "ok").mkdir()
     with opened(watched, accepted="ok") as first:
-        assert list(first.one_pass().runs()) == []
+        assert list(IngestPass(first).runs()) == []
     mounted.clear()
     (watched.root / "ok").rmdir()
 
@@ -284,9 +285,9 @@ def test_a_watched_folder_that_cannot_be_listed_is_an_outage(
         with monkeypatch.context() as patch:
             fail_to_list(patch, number)
             with pytest.raises(RunMustStop, match="cannot be listed") as stop:
-                next(first.one_pass().runs(), None)
+                next(IngestPass(first).runs(), None)
         watched.deliver("a.wav")
-        runs = list(map(watched.play_leg, first.one_pass().runs()))
+        runs = list(map(watched.play_leg, IngestPass(first).runs()))
     fail_to_list(monkeypatch, number)
     with pytest.raises(RunMustStop, match="is it mounted"), opened(watched):
         pass

@@ -1,7 +1,7 @@
 """What a pass over a watched folder did, in words."""
 
 from proofsweep.domain.items import Row
-from proofsweep.ingest.one_pass import PassReport
+from proofsweep.ingest.pass_report import PassReport
 
 ROW: Row = {"outcome": "failed", "reason": "timeout", "disposition": "left", "audio_moved_to": None, "detail": None}
 

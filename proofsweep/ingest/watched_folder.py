@@ -1,0 +1,168 @@
+"""The folder or prefix that one process watches: whether it and the places of its files are there, or away."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from proofsweep.config.locations import is_bucket, one_line, path_of, shown
+from proofsweep.config.sections import IngestSettings
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
+from proofsweep.domain.items import Row, utf8_text
+from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.rules import Disposition
+from proofsweep.ingest.state import IngestContext
+from proofsweep.sources.catalog import Catalog, CatalogBase
+from proofsweep.sources.files import Files
+from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.moves import Moves
+from proofsweep.sources.presence import away_since, mount_of
+from proofsweep.store import layout
+from proofsweep.store.lease import Lease, Term, sole_process
+from proofsweep.verify.emptied_folders import mount_before
+
+_BUSY = "This folder is being worked on by {holder}."
+_NO_FOLDER = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}  # what says that no folder has the name
+
+
+@contextmanager
+def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFolder"]:
+    """Watch a folder or a bucket's prefix for the work inside.
+
+    Raises:
+        CatalogError: the location cannot be watched.
+        ConfigError: the files would be moved to where they are found again.
+        RunIsActive: another process watches it.
+        RunMustStop: it was watched before, or is there, and cannot be listed now.
+        ResultsError: the results store cannot be used.
+    """
+    path = _absolute(location)
+    store = context.results.store.below(layout.INGEST_FOLDER)
+    watch_id = layout.watch_id(context.environment, path)
+    lease = Lease(store, watch_id, _BUSY, context.clock)
+    # A folder that was never watched is misspelt. One that was watched before may be on a share that is away.
+    error = _listing_error(path)
+    if error is not None and error.errno in _NO_FOLDER and not lease.last():
+        raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
+    _refuse_unlisted(path, error)
+    targets = _targets(context.settings, path)
+    disposal = Disposal(moves=Moves(Files()), watched=path, targets=targets)
+    _refuse_unmounted(disposal, lease)
+    facts: Row = {"environment": context.environment, "folder": path, "mounts": _mounts_of(disposal)}
+    with sole_process(lease, facts) as term:
+        yield WatchedFolder(context=context, lease=lease, term=term, disposal=disposal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedFolder:
+    """A folder or prefix that this process watches, and no other one."""
+
+    context: IngestContext
+    lease: Lease
+    term: Term  # of the lease; the next process takes the next one
+    disposal: Disposal
+
+    @property
+    def path(self) -> str:
+        return self.disposal.watched
+
+    def refuse_if_lost(self) -> None:
+        """Raise RunIsActive if another process has taken the folder over, RunMustStop if a share is away."""
+        if self.term.is_lost():
+            raise self.term.lost_error()
+        _refuse_unlisted(self.path, _listing_error(self.path))
+        _refuse_unmounted(self.disposal, self.lease)
+
+    @contextmanager
+    def away_is_outage(self) -> Iterator[None]:
+        """Raise RunMustStop in the place of an error that says that the folder cannot be read now."""
+        # It was there when the watch began: whatever fails then may be over at the next pass, also before the first
+        # file.
+        try:
+            yield
+        except (CatalogError, SourceError) as error:
+            if isinstance(error, CatalogError) and error.catalog is None:  # it may be read, and is no folder to watch
+                raise
+            words = error.message
+            if isinstance(error, SourceError):
+                words = f"{one_line(self.path)}: {words}"
+            raise _away(self.path, words.rstrip(".")) from error
+
+    def catalog(self) -> Catalog:
+        catalog = self.context.open_catalog(self.path)
+        if not isinstance(catalog, FolderScan):
+            raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
+        catalog.is_watched = True
+        return catalog
+
+
+def _away(watched: str, because: str) -> RunMustStop:
+    message = f"{because}: is it mounted?"
+    return RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=utf8_text(watched))
+
+
+def _listing_error(path: str) -> OSError | None:
+    """Return why a folder of this machine cannot be listed; None if it can."""
+    if is_bucket(path):
+        return None
+    try:
+        with os.scandir(path) as entries:
+            next(entries, None)  # some shares that are away fail only here
+    except OSError as error:
+        return error
+    return None
+
+
+def _refuse_unlisted(path: str, error: OSError | None) -> None:
+    if error is not None:
+        raise _away(path, f"{one_line(path)}: the folder cannot be listed ({error.strerror})") from error
+
+
+def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
+    """Raise RunMustStop if a share was mounted before, and only the empty folder below it is left."""
+    for location in _mounts_of(disposal):
+        away = away_since(location, mount_before(lease, location))
+        if away is not None:
+            raise _away(disposal.watched, f"{one_line(location)}: {away.why}")
+
+
+def _mounts_of(disposal: Disposal) -> dict[str, str]:
+    """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
+    return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
+
+
+def _absolute(location: str) -> str:
+    """Return a location without `..`, as scans give it: a folder that is written otherwise is the same one."""
+    here = str(Path.cwd())
+    return CatalogBase(here).without_dots(path_of(location, here)).rstrip("/")
+
+
+def _targets(settings: IngestSettings, watched: str) -> dict[Disposition, str]:
+    targets: dict[Disposition, str] = {}
+    if settings.accepted is not None:
+        targets[Disposition.ACCEPTED] = _target(settings.accepted, watched, "ingest.accepted")
+    if settings.quarantine is not None:
+        targets[Disposition.QUARANTINED] = _target(settings.quarantine, watched, "ingest.quarantine")
+    if len({*targets.values()}) < len(targets):
+        raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
+    return targets
+
+
+def _target(location: str, watched: str, setting: str) -> str:
+    target = _absolute(location)
+    real_watched = f"{_real(watched)}/"
+    real_target = f"{_real(target)}/"
+    if real_target.startswith(real_watched) or real_watched.startswith(real_target):
+        raise ConfigError(
+            f"{setting}: {one_line(target)} and the watched folder {one_line(watched)} lie in one another; files that "
+            "are moved there would be found again. Choose a place beside it."
+        )
+    return target
+
+
+def _real(location: str) -> str:
+    """Return a location without links, which may lead from one of the two folders into the other."""
+    return location if is_bucket(location) else os.path.realpath(location)
