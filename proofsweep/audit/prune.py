@@ -65,13 +65,12 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
     runs = latest.runs
     begun = [pruning for pruning in _begun(results) if environment in {None, _environment_of(pruning.run_id, runs)}]
     old_runs = _old_runs(runs, now - timedelta(days=days), environment)
-    listings = newest_listings(runs.newest_first()).values()
     search = _Search(
         results=results,
         days=days,
         now=now,
         newest=_newest_parts(results, latest),
-        listing={run.plan.run_id for run in listings},
+        listing=_listing_runs(runs),
         sizes=cache(store.sizes),
     )
     # What is decided already is completed first. An open leg still reads and writes what its run has.
@@ -100,7 +99,7 @@ class _Search:
     days: int
     now: datetime
     newest: frozenset[str]  # parts that have a newest row
-    listing: set[str]  # the runs that say what their catalogs list now
+    listing: set[str]  # the runs that say what their catalogs list
     sizes: Callable[[str], Mapping[str, int]]  # of the objects in a folder
 
     def pruning_of(self, run: RunRecord) -> Pruning | None:
@@ -167,11 +166,17 @@ def _unless_changed(pruning: Pruning, facts: Row, through: int, runs: Runs) -> R
     if any(entry > through for entry in runs.prunings.get(pruning.run_id, ())):
         return None
     # The run may say by now what its catalog lists, as a later run was given up.
-    listings = newest_listings(runs.newest_first()).values()
-    is_listing = any(listing.plan.run_id == pruning.run_id for listing in listings)
-    if is_listing and pruning.takes_list:
+    if pruning.run_id in _listing_runs(runs) and pruning.takes_list:
         return None
     return facts
+
+
+def _listing_runs(runs: Runs) -> set[str]:
+    """Return the runs that say what their catalogs list, or will say it if somebody gives up an unfinished run."""
+    newest_first = runs.newest_first()
+    finished = [run for run in newest_first if run.is_over]
+    listings = [*newest_listings(newest_first).values(), *newest_listings(finished).values()]
+    return {run.plan.run_id for run in listings}
 
 
 def _unfinished_plans(results: Results, runs: Runs) -> dict[str, int]:

@@ -172,6 +172,17 @@ def test_a_run_that_lists_its_catalog_stays_known_without_its_rows(results: Resu
     assert september.run_id not in results.log.runs().records
 
 
+def test_the_list_stays_that_counts_again_if_a_later_run_is_given_up(results: Results) -> None:
+    """A run that has not come to its end lists its catalog, until somebody gives it up."""
+    whole = plan_of_run("20250101T130000Z_000aa", items=2, batch_items=2, catalog="/c/september.csv")
+    finish(results, whole, "ab")
+    finish(results, replace(whole, run_id="20250106T120000Z_000aa", items=3), "ab")
+
+    assert whole.run_id in prune_all(results)
+
+    assert results.store.names(layout.items_folder(whole.run_id)) != []
+
+
 def test_two_prunings_at_once_are_one(results: Results, tmp_path: Path) -> None:
     """Both may have decided the same in the same second; nothing else is deleted."""
     first, second = found(results), found(results)
