@@ -153,7 +153,9 @@ class RateLeases:
             if self._scheduler.throttled.wait(READ_SECONDS):
                 self._scheduler.throttled.clear()
         self.tell_pause()
-        # A pause that lasts stays for a process that begins before its end.
+        # A pause that lasts stays for a process that begins before its end. Another process may have been told one
+        # since the last look: whoever deletes that keeps it from all others.
+        self.heed_pause()
         if self._pause.is_left_over(self._scheduler.clock()):
             with suppress(ResultsError):
                 self._store.delete(self._pause_name)
