@@ -91,7 +91,8 @@ class _ChecksOfCommands:
 
     def _is_told_quota(self, process: Process, leg: WorkedLeg) -> bool:
         readings = (each for each in self.night.partner.served if (each.call, each.status) == ("usage", _OK))
-        return any(each.by is process and each.at <= leg.began_at for each in readings)
+        # An answer that was lost on the way has told it nothing.
+        return any(each.by is process and each.has_arrived and each.at <= leg.began_at for each in readings)
 
     def _legs(self) -> Iterator[tuple[Process, WorkedLeg]]:
         for process, commands in self.night.running:
