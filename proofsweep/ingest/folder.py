@@ -15,7 +15,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
-from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.rules import (
     VERDICTS,
     Decision,

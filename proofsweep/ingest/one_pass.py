@@ -47,7 +47,7 @@ class IngestPass:
         (1) heal what a killed pass has left, (2) finish its runs, (3) scan the folder, (4) move what was answered
         before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it.
         """
-        self.folder.refuse_if_lost()
+        self.folder.refuse_if_lost(self.state.moves)
         self._heal()  # (1)
         # A run whose rows are in doubt comes last, and holds nothing up but its own files.
         in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}
@@ -117,12 +117,12 @@ class IngestPass:
         settle_last_legs(self.context.results, plan, self.context.clock)
         if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
-            self.folder.refuse_if_lost()
+            self.folder.refuse_if_lost(self.state.moves)
             yield run_id
-            self.folder.refuse_if_lost()
+            self.folder.refuse_if_lost(self.state.moves)
         for leg in self._ended_legs(plan):
             self._dispose_of(plan, leg)
-        self.folder.refuse_if_lost()
+        self.folder.refuse_if_lost(self.state.moves)
         self.state.save()
         self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining
         if self.report.is_whole:
@@ -169,7 +169,7 @@ class IngestPass:
                 self.report.waiting = scan.waiting
         self.state.sightings = scan.sightings
         self.state.spoken = scan.spoken
-        self.folder.refuse_if_lost()
+        self.folder.refuse_if_lost(self.state.moves)
         # A withdrawn release stays in quarantine, whatever its supplier sends again.
         held = [move for move in self.state.held if not move.is_of(scan.withdrawn)]
         self.state.hold(held)

@@ -19,7 +19,8 @@ from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tags import SUPPLIER_TAG, tags_of
 from proofsweep.ingest.deliveries import IN_BATCH
-from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, Move
+from proofsweep.ingest.disposal import AT_ONCE, Disposal, DisposalResult
+from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import (
     ANSWER_COLUMNS,
     VERDICTS,

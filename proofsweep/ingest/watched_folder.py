@@ -2,17 +2,18 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofsweep.config.locations import is_bucket, one_line, path_of, shown
+from proofsweep.config.locations import is_bucket, is_within, one_line, path_of, shown
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
 from proofsweep.domain.items import Row, utf8_text
-from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.disposal import Disposal
+from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import Disposition
 from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.catalog import Catalog, CatalogBase
@@ -69,12 +70,22 @@ class WatchedFolder:
     def path(self) -> str:
         return self.disposal.watched
 
-    def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over, RunMustStop if a share is away."""
+    def refuse_if_lost(self, begun: Sequence[Move]) -> None:
+        """Raise RunIsActive if another process has taken the folder over, RunMustStop if a share is away.
+
+        `begun` are moves that have not ended.
+        """
         if self.term.is_lost():
             raise self.term.lost_error()
         _refuse_unlisted(self.path, _listing_error(self.path))
         _refuse_unmounted(self.disposal, self.lease)
+        # What the last pass had begun when a share went may lie in the folder below its mount point. So it is not
+        # empty, and looks like a place for the next files, which nobody would find once the share is back.
+        for move in begun:
+            target = self.disposal.targets.get(move.disposition)
+            if target is not None and is_within(move.name, target) and self.disposal.is_unmounted(move):
+                because = f"{one_line(target)}: the share is away to which a move was begun"
+                raise _away(self.path, because)
 
     @contextmanager
     def away_is_outage(self) -> Iterator[None]:

@@ -618,6 +618,42 @@ BREAKS: Sequence[Break] = (
         seed=18,
         check="mount_point",
     ),
+    Break(
+        name="what was begun is finished below a mount point",
+        module="proofsweep.ingest.disposal",
+        old="        return len(mount_of(move.name)) < len(move.mount)",
+        new="        return False",
+        level="mounts",
+        seed=300010,
+        check="places",
+    ),
+    Break(
+        name="a file whose share goes counts as removed",
+        module="proofsweep.ingest.disposal",
+        old="            self._refuse_away(move)  # a share that goes meanwhile makes the file look as if it were gone already\n",
+        new="",
+        level="mounts",
+        seed=300151,
+        check="places",
+    ),
+    Break(
+        name="a list goes that may count again",
+        module="proofsweep.audit.prune",
+        old="    finished = [run for run in newest_first if run.is_over]\n",
+        new="    finished = list[RunRecord]()\n",
+        level="mounts",
+        seed=300102,
+        check="listings",
+    ),
+    Break(
+        name="who ends deletes a pause unread",
+        module="proofsweep.verify.rate_leases",
+        old="        self.heed_pause()\n        if self._pause.is_left_over",
+        new="        if self._pause.is_left_over",
+        level="two",
+        seed=300099,
+        check="pauses",
+    ),
 )
 
 

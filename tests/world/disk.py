@@ -14,8 +14,7 @@ from typing import IO, Any
 from kernel import current_process, here
 
 from proofsweep.domain.items import FileFacts
-from proofsweep.ingest import moves as ingest_moves
-from proofsweep.ingest import watched_folder
+from proofsweep.ingest import disposal, watched_folder
 from proofsweep.sources import moves, presence
 from proofsweep.sources.files import Files
 from proofsweep.sources.source import OpenFile
@@ -118,7 +117,7 @@ def _failing(act: Callable[..., Any], fails: Callable[[str], bool], number: int)
 def replace_disk() -> None:
     os.scandir = _failing(os.scandir, SHARES.unlisted.__contains__, errno.ENOTCONN)
     os.open = _failing(os.open, lambda path: any(path.startswith(f"{each}/") for each in SHARES.unread), errno.EIO)
-    presence.mount_of = watched_folder.mount_of = ingest_moves.mount_of = SHARES.mount_of
+    presence.mount_of = watched_folder.mount_of = disposal.mount_of = SHARES.mount_of
     moves.Path = DiskPath
     moves.Files = watched_folder.Files = DiskFiles
     moves.sync_file = lambda _file: rest()

@@ -30,7 +30,7 @@ from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import AnyRun, Bounds, Operation, Plan
-from proofsweep.ingest import moves, rules, state
+from proofsweep.ingest import disposal, rules, state
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.operations import recover
 from proofsweep.pacing import rate_share
@@ -179,7 +179,7 @@ def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
 def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes, is_there: Callable[[], bool]) -> None:
     """Begin a pass over `in` after a kill; if the pair `a` is still there, move it to `ok`, as it is accepted."""
     files = Moves(Files())
-    disposal = moves.Disposal(moves=files, watched=f"{root}/in", targets={rules.Disposition.ACCEPTED: f"{root}/ok"})
+    moving = disposal.Disposal(moves=files, watched=f"{root}/in", targets={rules.Disposition.ACCEPTED: f"{root}/ok"})
     context = state.IngestContext(
         results=results,
         environment="beta",
@@ -190,7 +190,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
         new_run_id=lambda: "20261122T120000Z_000aa",
     )
-    kept = state.Records(context, state.FolderState.load(results.store, "watched"), disposal, {})
+    kept = state.Records(context, state.FolderState.load(results.store, "watched"), moving, {})
     files.put_back(f"{root}/in")
     kept.of_killed_pass()
     if is_there():  # else nobody knows it again

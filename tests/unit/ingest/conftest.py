@@ -14,7 +14,7 @@ from proofsweep.config.sections import CatalogSettings, IngestSettings, ServiceS
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.ingest.state import FolderState, IngestContext

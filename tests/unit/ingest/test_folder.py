@@ -14,7 +14,7 @@ import pytest
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, RunMustStop
-from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.ingest import folder
 from proofsweep.ingest.folder import Scan
 from proofsweep.ingest.one_pass import IngestPass
@@ -22,6 +22,7 @@ from proofsweep.ingest.rules import Decision, Disposition
 from proofsweep.ingest.watched_folder import WatchedFolder, watched_folder
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
+from proofsweep.sources.moves import Moves
 from proofsweep.store import layout
 from proofsweep.store.holder import this_process
 from proofsweep.store.objects import json_bytes
@@ -209,7 +210,7 @@ def test_an_empty_folder_is_watched_by_one_process(watched: Watched) -> None:
         assert list(IngestPass(first).runs()) == []
         with pytest.raises(RunIsActive), opened(watched, str(watched.folder)):
             pass
-        first.refuse_if_lost()
+        first.refuse_if_lost([])
         take_over(first)
         with pytest.raises(RunIsActive):
             list(IngestPass(first).runs())
@@ -251,6 +252,39 @@ def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: py
     (watched.root / "in/a.txt").write_text("there")
     with opened(watched, accepted="elsewhere") as first:
         assert list(IngestPass(first).runs()) == []
+
+
+def test_nothing_is_moved_below_a_mount_point_that_holds_what_was_begun(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A share that goes in a move may leave the copy in the folder below it, which is not empty then."""
+    target = watched.root / "ok"
+    target.mkdir()
+    mounted = {str(target)}
+    monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
+    audio = watched.deliver("a.wav")
+    with opened(watched, accepted="ok") as first:
+        runs = IngestPass(first).runs()
+        watched.play_leg(next(runs))
+        copy = Moves.copy
+
+        def go(moves: Moves, source: str, to: str, sha256: str) -> FileFacts | None:
+            mounted.clear()
+            return copy(moves, source, to, sha256)
+
+        monkeypatch.setattr(Moves, "copy", go)
+        with pytest.raises(RunMustStop, match="ok: the share is away to which a move was begun: is it mounted"):
+            next(runs, None)
+    (below,) = target.iterdir()
+    assert (audio.exists(), below.name) == (True, "a.wav")
+    with opened(watched, accepted="ok") as second, pytest.raises(RunMustStop, match="is away to which a move was"):
+        next(IngestPass(second).runs(), None)
+    assert audio.exists()
+
+    # Whoever gives the files another place has them moved there.
+    with opened(watched, accepted="elsewhere") as third:
+        assert list(IngestPass(third).runs()) == []
+    assert (audio.exists(), (watched.root / "elsewhere/a.wav").exists()) == (False, True)
 
 
 def test_a_target_whose_mount_point_is_gone_is_not_made_again(

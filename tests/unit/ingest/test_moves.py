@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.items import ManifestRow, WorkItem
+from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
-from proofsweep.ingest.moves import Disposal, DisposalResult, Move
+from proofsweep.ingest.disposal import Disposal, DisposalResult
+from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
 from proofsweep.sources.ddex_delivery import Release
 from proofsweep.sources.files import Files
@@ -53,6 +54,34 @@ def place(disposal: Disposal, file: Verified) -> DisposalResult:
 
 def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_file_that_looks_gone_since_its_share_goes_is_removed_by_the_next_pass(
+    disposal: Disposal, pair: Verified, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the sidecar stays alone, beside its copy."""
+    mounted = {str(tmp_path / "in")}
+    monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
+    chosen = disposal.chosen(pair.item, pair.answer)
+    assert isinstance(chosen, Move)
+    remove = Moves.remove
+
+    def go(moves: Moves, source: str, facts: FileFacts) -> bool:
+        if source.endswith(".sidecar"):
+            mounted.clear()
+            (tmp_path / "in").rename(tmp_path / "share")
+        return remove(moves, source, facts)
+
+    with monkeypatch.context() as going:
+        going.setattr(Moves, "remove", go)
+        result = disposal.from_now_on().moved(chosen)[0]
+    assert (result.disposition, result.is_half) == (Disposition.LEFT, True)
+    assert files_in(tmp_path / "share") == {"a.sidecar": b"proof"}
+
+    (tmp_path / "share").rename(tmp_path / "in")
+    mounted.add(str(tmp_path / "in"))
+    assert disposal.from_now_on().moved(chosen)[0].disposition is Disposition.ACCEPTED
+    assert files_in(tmp_path) == {"ok/a.sidecar": b"proof", "ok/a.wav": b"audio"}
 
 
 @pytest.mark.parametrize("away", ["in", "ok"])

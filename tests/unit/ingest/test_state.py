@@ -9,7 +9,7 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Declared, WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.ingest.moves import FileMove, Move
+from proofsweep.ingest.move import FileMove, Move
 from proofsweep.ingest.rules import Disposition, Sighting
 from proofsweep.ingest.state import FolderState, sightings_after
 from proofsweep.store.layout import INGEST_FOLDER

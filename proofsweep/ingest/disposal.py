@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,8 +13,8 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
-from proofsweep.domain.tags import tags_of
 from proofsweep.ingest.deliveries import DeliveredBatch
+from proofsweep.ingest.move import FileMove, Move
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.presence import mount_of
@@ -23,85 +23,6 @@ AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
 _GONE = {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}
 _WITH_THE_REST = "It was accepted, and is in quarantine since another file of its delivery was not."
 _OF_VERDICT = {"accepted": Disposition.ACCEPTED, "rejected": Disposition.QUARANTINED}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileMove:
-    source: str
-    target: str
-    sha256: str  # of its bytes, in hex; a file with others is not moved
-    owns: bool = True  # whether the name was free, so that what is there later is a copy of this move
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """Files that belong together, with the names that were chosen for all of them before anything was copied.
-
-    The last file is the sign that the others are there: it is copied last and removed first. That is the audio of a
-    pair; of a batch the completion file, else a message.
-    """
-
-    files: tuple[FileMove, ...]
-    items: tuple[tuple[WorkItem, PastAnswer], ...]
-    disposition: Disposition  # of all items, after the move
-    folder: str | None = None  # the folder of a delivery that moves as a whole; None for the files of one item
-    delivered_in: str | None = None  # where that folder was delivered, if it lies in quarantine
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it takes accepted files into quarantine."""
-        if self.folder is None or self.disposition is not Disposition.QUARANTINED:
-            return False
-        return any(answer.outcome == "accepted" for _, answer in self.items)
-
-    def is_of(self, releases: Collection[tuple[str, str]]) -> bool:
-        """Whether one of its files is of one of some releases, by their senders and IDs."""
-        for item, _ in self.items:
-            tags = tags_of(item.tags_json)
-            for name in ("release", "icpn", "grid"):
-                if (tags.get("sender"), tags.get(name)) in releases:
-                    return True
-        return False
-
-    def is_whole(self, newest: Mapping[str, PastAnswer]) -> bool:
-        """Whether the newest answer of each of its items is `accepted`."""
-        for item, answer in self.items:
-            if answer.reason in HINDERS_NOTHING:
-                continue
-            if item.item_id not in newest or newest[item.item_id].outcome != "accepted":
-                return False
-        return True
-
-    @property
-    def target_folder(self) -> str:
-        """Return the folder to which a delivery moves."""
-        last = self.files[-1]
-        folder = self.folder or ""
-        return last.target.removesuffix(last.source[len(folder) :])
-
-    def delivered(self, file: FileMove) -> str:
-        """Return where one of the files was delivered."""
-        if self.delivered_in is None:
-            return file.source
-        return self.delivered_in + file.source[len(self.folder or "") :]
-
-    def without(self, places: Collection[str]) -> Self | None:
-        """Return the same without files that were delivered at some places; None if none is left."""
-        files = tuple(file for file in self.files if file.source not in places)
-        if not files:
-            return None
-        items = [answered for answered in self.items if answered[0].audio not in places]
-        return replace(self, files=files, items=tuple(items))
-
-    @property
-    def results(self) -> int:
-        """How many results it has: one for each item; one for a delivery without audio."""
-        return max(1, len(self.items))
-
-    @property
-    def name(self) -> str:
-        """Where the last file goes, which tells moves apart."""
-        return self.files[-1].target
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +82,8 @@ class Disposal:
             names = self._free_names(item.audio, with_lists, disposition, _beside)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
-        return Move(files=names, items=((item, answer),), disposition=disposition)
+        mount = self._mount_before(self.targets[disposition])
+        return Move(files=names, items=((item, answer),), disposition=disposition, mount=mount)
 
     def chosen_for_batch(
         self, batch: DeliveredBatch, answered: Sequence[tuple[WorkItem, PastAnswer]]
@@ -191,7 +113,13 @@ class Disposal:
             names = self._free_names(batch.location, digests, disposition, name_at)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
-        return Move(files=names, items=tuple(answered), disposition=disposition, folder=batch.location)
+        return Move(
+            files=names,
+            items=tuple(answered),
+            disposition=disposition,
+            folder=batch.location,
+            mount=self._mount_before(self.targets[disposition]),
+        )
 
     def chosen_from_quarantine(self, held: Move, newest: Mapping[str, PastAnswer]) -> Move | DisposalResult | None:
         """Choose names in `accepted` for a delivery that went to quarantine and is whole by now; None if nothing goes.
@@ -227,6 +155,7 @@ class Disposal:
             disposition=Disposition.ACCEPTED,
             folder=held.target_folder,
             delivered_in=folder,
+            mount=self._mount_before(self.targets[Disposition.ACCEPTED]),
         )
 
     def _is_any_there(self, files: Sequence[FileMove]) -> bool:
@@ -374,11 +303,19 @@ class Disposal:
 
     def _is_away(self, place: str) -> bool:
         """Whether another disk lies at a place than when the pass began, or nothing where files were found."""
-        if place in self.mounts and mount_of(place) != self.mounts[place]:
+        if mount_of(place) != self._mount_before(place):
             return True
         if place != self.watched or is_bucket(place):
             return False
         return not posixpath.isdir(place)
+
+    def _mount_before(self, place: str) -> str:
+        """Return the mount point above a place when the pass began."""
+        return self.mounts[place] if place in self.mounts else mount_of(place)
+
+    def is_unmounted(self, move: Move) -> bool:
+        """Whether the share is away on which a move began: copies may lie below its mount point, for nobody to see."""
+        return len(mount_of(move.name)) < len(move.mount)
 
     def _refuse_away(self, move: Move) -> None:
         """Raise SourceError if a place of a move is away: a copy would fill the disk below, a file there look gone."""
@@ -387,8 +324,9 @@ class Disposal:
             places.append(self.targets.get(Disposition.QUARANTINED, self.watched))
         for place in places:
             if self._is_away(place):
-                away = f"{one_line(place)} is away: see whether its share is mounted."
-                raise SourceError(away, reason=Reason.SOURCE_UNAVAILABLE)
+                raise _away(place)
+        if self.is_unmounted(move):
+            raise _away(posixpath.dirname(move.name))
 
     def _copied(self, move: Move, file: FileMove) -> _CopiedFile:
         try:
@@ -413,6 +351,7 @@ class Disposal:
         self._refuse_away(move)
         if copied.facts is not None:
             self.moves.remove(copied.file.source, copied.facts)
+            self._refuse_away(move)  # a share that goes meanwhile makes the file look as if it were gone already
 
     def _holds_last(self, move: Move) -> bool:
         """Whether the file that is removed first is still where it was delivered."""
@@ -440,6 +379,11 @@ class Disposal:
         except SourceError:
             return False
         return True
+
+
+def _away(place: str) -> SourceError:
+    message = f"{one_line(place)} is away: see whether its share is mounted."
+    return SourceError(message, reason=Reason.SOURCE_UNAVAILABLE)
 
 
 def _stays(detail: str | None = None) -> DisposalResult:
