@@ -130,7 +130,8 @@ class DropFolder:
 
     def _resend(self, song: DeliveredSong) -> None:
         """Deliver a song again: a corrected one if it was refused, else the same bytes under the same name."""
-        if (_there(self.folder) / song.name).exists():
+        lying = [_there(self.folder) / name for name in (song.name, f"{song.name}.sidecar")]
+        if any(path.exists() for path in lying):  # perhaps a half of it, and its supplier has not sent the other one
             if self.random.random() < 0.3:  # its supplier does not wait for an answer
                 self._correct(song)
         elif song.digest in digests_below(_there(self.quarantine)):
