@@ -18,7 +18,7 @@ from obstore.store import MemoryStore
 
 from benchmarks.built_store import URL, leave_run, plan_at
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import describe_run, newest_run, unfinished_runs
+from proofsweep.queries.status import describe_run, newest_run
 from proofsweep.queries.store_status import store_status
 from proofsweep.store import bucket_store
 from proofsweep.store.bucket_store import BucketStore
@@ -28,6 +28,7 @@ from proofsweep.store.objects import probe
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import open_leg
 from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
+from proofsweep.verify.resume import unfinished_runs
 from proofsweep.verify.service import bind_key
 
 PAGE = 1_000

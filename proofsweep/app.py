@@ -20,8 +20,8 @@ from proofsweep.config.notices import say
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop
-from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
+from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError
+from proofsweep.domain.runs import Bounds, Plan, closing_of
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import Store, open_store, probe
 from proofsweep.verify.forecast import Forecast, Means, forecast
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from proofsweep.verify.item import Record
     from proofsweep.verify.leg import Leg
     from proofsweep.verify.plan import Planner
+    from proofsweep.verify.resume import RunChoice
     from proofsweep.verify.service import Service, ServiceStatus
 
 _CHECK_ATTEMPTS = 2  # attempts of the one call of a check
@@ -280,31 +281,29 @@ class App:
 
     # --- Runs and their legs
 
+    @property
+    def run_choice(self) -> "RunChoice":
+        from proofsweep.verify.resume import RunChoice
+
+        return RunChoice(results=self.results, environment=self.environment)
+
     def run_to_resume(self, location: str | None = None) -> Plan | None:
         """Return the newest unfinished run, of a catalog only a whole one of 35 days; RunIsActive if it is active."""
-        from proofsweep.queries.status import unfinished_runs
-        from proofsweep.verify.resume import resumable_since, run_to_resume
+        from proofsweep.verify.resume import resumable_since
 
-        plans = (plan for plan in unfinished_runs(self.results) if plan.environment == self.environment)
+        identity = None
         if location is not None:
             identity = self.planner.identity_of(self.catalog(location))
-            oldest = new_run_id(resumable_since(self.clock()), "")
-            of_catalog = (plan for plan in plans if plan.identity == identity and plan.run_id >= oldest)
-            plans = (plan for plan in of_catalog if plan.catalog_kind != INGEST)  # a pass goes on with its own
-        return run_to_resume(self.results, plans, utc_now)
+        return self.run_choice.to_resume(resumable_since(self.clock()), identity)
 
     def run_of_retry(self, flow_run_id: str | None, bounds: Bounds) -> tuple[str | None, Bounds]:
         """Return the run that a flow run goes on with, and what its leg may spend; None as for the first time."""
-        from proofsweep.queries.status import run_worked_on_by
-        from proofsweep.verify.resume import rest_of_retry, resumable_since
+        from proofsweep.verify.resume import resumable_since
 
         if flow_run_id is None:
             return None, bounds
         since = resumable_since(self.service.asked_clock())
-        run_id = run_worked_on_by(self.results, flow_run_id, since)
-        if run_id is None:
-            return None, bounds
-        return rest_of_retry(self.results, run_id, flow_run_id, bounds, utc_now)
+        return self.run_choice.of_retry(flow_run_id, bounds, since)
 
     def runs_of_catalog(
         self, given: str | None, location: str, bounds: Bounds, selection: Selection = ALL_ROWS
@@ -324,39 +323,13 @@ class App:
 
     def rows_of_resumed(self, resumed: Plan | None, selection: Selection) -> "Iterable[WorkItem] | None":
         """Return the items that a run of what is due leaves out, as the run that went on before it has them."""
-        from proofsweep.verify.resume import rows_of_resumed
-
-        return rows_of_resumed(self.results, resumed, selection.answered_since(self.clock()))
+        return self.run_choice.rows_of_resumed(resumed, selection.answered_since(self.clock()))
 
     def runs_in_turn(
         self, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds
     ) -> Iterator[tuple[str, Bounds]]:
-        """Yield the ID and the bounds of each run that is worked on now; one ends before the next is asked for.
-
-        (1) a catalog's unfinished run, (2) a run of what is due, if somebody need not go on with the first, nobody
-        asked for a stop, and calls and time are left: the bounds are of both runs together. Rows that stay in doubt do
-        not stop the second run: they remain for the first one's next leg. NothingDue if there was no run to resume, and
-        no row is due.
-        """
-        from proofsweep.queries.status import describe_run
-
-        if resumed is None:
-            yield plan(bounds).run_id, bounds  # (2)
-            return
-        yield resumed.run_id, bounds  # (1)
-        calls = describe_run(self.results, resumed.run_id).calls_if_done
-        if calls is None or self.is_stopped:
-            return
-        rest = left_of(bounds, calls, utc_now())
-        if rest is None:
-            return
-        try:
-            due = plan(rest)
-        except (NothingDue, RunMustStop) as end:
-            if isinstance(end, NothingDue) or end.ended_by is EndedBy.QUOTA:
-                return
-            raise
-        yield due.run_id, rest  # (2)
+        """Yield the ID and the bounds of the run that goes on, then of one that is planned."""
+        yield from self.run_choice.in_turn(resumed, plan, bounds, lambda: self.is_stopped)
 
     @contextmanager
     def attempt(

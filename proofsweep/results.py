@@ -27,9 +27,9 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import NAMES
 from proofsweep.store.journal import unpublished_of_all
+from proofsweep.store.listings import newest_whole
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import SCHEMAS, Results
-from proofsweep.store.runs import newest_whole
 from proofsweep.store.sql import quoted, quoted_name
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from proofsweep.config.logs import json_lines
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.items import utf8_text
-from proofsweep.queries.status import run_worked_on_by
-from proofsweep.verify.resume import resumable_since
+from proofsweep.verify.resume import resumable_since, run_worked_on_by
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import STOP_ASKED

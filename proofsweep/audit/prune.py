@@ -165,9 +165,6 @@ def _unless_changed(pruning: Pruning, facts: Row, through: int, runs: Runs) -> R
         return None
     if any(entry > through for entry in runs.prunings.get(pruning.run_id, ())):
         return None
-    # The run may say by now what its catalog lists, as a later run was given up.
-    if pruning.run_id in _listing_runs(runs) and pruning.takes_list:
-        return None
     return facts
 
 

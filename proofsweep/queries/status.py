@@ -16,15 +16,16 @@ from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
 from proofsweep.domain.reasons import HINDERS_NOTHING, about
-from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
+from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store.heartbeat import STALE_SECONDS, LegProgress, OpenLeg, together
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of
 from proofsweep.store.legs import Legs, ask_to_stop
+from proofsweep.store.listings import newest_whole
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import LegRecord, RunRecord, Runs, newest_whole
+from proofsweep.store.runs import LegRecord, RunRecord, Runs
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
@@ -138,15 +139,6 @@ class RunStatus:
         return self.last_leg.why
 
     @property
-    def calls_if_done(self) -> int | None:
-        """What its last legs have called; None if somebody must go on with it."""
-        in_doubt = sum(len(leg.in_doubt) for leg in self.last_legs)
-        is_in_doubt = 0 < self.remaining <= in_doubt
-        if not self.is_over and not is_in_doubt:
-            return None
-        return sum(leg.count("calls") for leg in self.last_legs)
-
-    @property
     def sunset(self) -> str | None:
         for leg in reversed(self.legs):
             sunset = leg.counts.get("sunset")
@@ -215,29 +207,6 @@ def legs_of_store(results: Results, runs: Runs) -> list[OpenLeg]:
 def newest_run(results: Results, environment: str) -> str | None:
     plans = results.log.runs().plans(environment)
     return plans[0].run_id if plans else None
-
-
-def unfinished_runs(results: Results) -> Iterator[Plan]:
-    """Yield the runs that somebody must go on with, the newest first."""
-    for run in results.log.runs().counted_first():
-        if run.is_over:
-            continue
-        # Of a killed leg only its journal says how many rows it finished.
-        if run.open and describe_run(results, run.plan.run_id).is_over:
-            continue
-        yield run.plan
-
-
-def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
-    """Name the newest run, not superseded since, of which a flow run has begun a leg; a killed one counts too."""
-    oldest = new_run_id(since, "")
-    for run in results.log.runs().newest_first():
-        if run.plan.run_id < oldest:
-            return None
-        is_own = any(leg.holder.facts.get("flow_run_id") == flow_run_id for leg in run.begun)
-        if is_own and not run.is_superseded:
-            return run.plan.run_id
-    return None
 
 
 def only_active_run(results: Results, environment: str) -> str | None:

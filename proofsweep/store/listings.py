@@ -11,7 +11,7 @@ import pyarrow as pa
 from proofsweep.config.locations import is_within
 from proofsweep.domain.items import Row, WorkItem, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
-from proofsweep.domain.runs import INGEST
+from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import ITEMS, Results, parquet_of, read_table
@@ -125,6 +125,14 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
         if not (run.plan.lists_a_part or run.is_given_up):
             newest.setdefault((run.plan.environment, run.plan.identity), run)
     return newest
+
+
+def newest_whole(plans: Sequence[Plan]) -> Plan | None:
+    """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
+    for plan in plans:
+        if not plan.has_chosen_rows:
+            return plan
+    return plans[0] if plans else None
 
 
 def listing_objects(results: Results, run: RunRecord) -> list[str]:

@@ -141,6 +141,12 @@ class RunRecord(Record):
         return len(complete) == self.plan.partitions
 
     @property
+    def last_legs(self) -> list[LegRecord]:
+        """The last leg that ended of each partition that has one."""
+        last = {self.plan.partition_of_leg(leg.leg): leg for leg in self.legs}
+        return list(last.values())
+
+    @property
     def remaining(self) -> int:
         """How many rows have no outcome."""
         if self.is_complete:
@@ -490,11 +496,3 @@ def _with_ended(record: AnyRecord, ended: LegRecord, entry: int) -> AnyRecord:
 
 _BEGUN = TypeAdapter(BegunLeg)
 _PLANNED_BY: TypeAdapter[Holder | None] = TypeAdapter(Holder | None)
-
-
-def newest_whole(plans: Sequence[Plan]) -> Plan | None:
-    """Return the first of some plans that is of a whole catalog; one of a part only if there is nothing else."""
-    for plan in plans:
-        if not plan.has_chosen_rows:
-            return plan
-    return plans[0] if plans else None

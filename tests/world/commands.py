@@ -19,11 +19,12 @@ from proofsweep.domain.runs import INGEST, Bounds
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.operations.erase import ProofList, erase_proofs
-from proofsweep.queries.status import describe_run, only_active_run, stop_run, unfinished_runs
+from proofsweep.queries.status import describe_run, only_active_run, stop_run
 from proofsweep.queries.store_status import store_status
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.latest import refresh
 from proofsweep.verify.attempt import settle_last_legs, supersede, unfinished_partitions
+from proofsweep.verify.resume import unfinished_runs
 from proofsweep.verify.worker import verify_batch, work_last
 
 _BATCHES_AT_ONCE = 2

@@ -152,33 +152,20 @@ def test_a_list_whose_files_another_one_has_answered_since_keeps_its_items_alone
     assert f"{log_name(7)} prunes the newest answers of run {OLD}: 2 of its items have no newer one" in found(results)
 
 
-def test_what_was_no_newest_listing_when_it_was_pruned_may_be_one_now(tmp_path: Path) -> None:
-    """A later run of the list was planned by then, and a person has given it up since."""
-    results = Results(FolderStore(tmp_path))
-    later = replace(september(results), run_id=NEWEST)
-    StoredRun(results, later).write_items("ab")
-    results.write_plan(later)
-    assert prune_old(results, 400, NOW) == [OLD]
-
-    supersede(results, later, lambda: datetime(2026, 11, 3, tzinfo=UTC), is_given_up=True)
-
-    assert results.store.names(items_folder(OLD)) == []
-    assert results.log.runs().records[NEWEST].is_given_up
-    assert found(results) == []
-
-
-def test_a_run_that_became_the_newest_listing_before_its_pruning_was_decided_stays(tmp_path: Path) -> None:
-    """A person has given up the later run after `prune` had looked, and before it wrote its entry."""
+def test_the_listing_before_an_unfinished_run_is_pruned_of_its_answers_alone(tmp_path: Path) -> None:
+    """It counts again once a person gives up the later run: before or after the pruning, or while it is decided."""
     results = Results(FolderStore(tmp_path))
     later = replace(september(results), run_id=NEWEST)
     StoredRun(results, later).write_items("ab")
     results.write_plan(later)
     looked_at = find_prunable(results, 400, NOW)
+
     supersede(results, later, lambda: datetime(2026, 11, 3, tzinfo=UTC), is_given_up=True)
 
-    assert [pruning.run_id for pruning in looked_at.new] == [OLD]
-    assert prune(results, looked_at) == []
-    assert (results.prunings_of(OLD), found(results)) == ([], [])
+    assert [pruning.run_id for pruning in prune(results, looked_at)] == [OLD]
+    assert results.store.names(items_folder(OLD)) != []
+    assert results.log.runs().records[NEWEST].is_given_up
+    assert found(results) == []
 
 
 def test_an_older_run_may_have_answered_last(tmp_path: Path) -> None:

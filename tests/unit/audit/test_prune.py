@@ -11,12 +11,13 @@ import pytest
 from proofsweep.audit.prune import Prunable, days_of, find_prunable, prune
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import began_at
-from proofsweep.queries.status import describe_run, unfinished_runs
+from proofsweep.queries.status import describe_run
 from proofsweep.results import open_results
 from proofsweep.store import layout
 from proofsweep.store.latest import refresh
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
+from proofsweep.verify.resume import unfinished_runs
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import plan_of_run
@@ -170,17 +171,6 @@ def test_a_run_that_lists_its_catalog_stays_known_without_its_rows(results: Resu
     finish(results, replace(september, run_id="20250107T120000Z_000aa"), "ab")
     assert september.run_id in prune_all(results)
     assert september.run_id not in results.log.runs().records
-
-
-def test_the_list_stays_that_counts_again_if_a_later_run_is_given_up(results: Results) -> None:
-    """A run that has not come to its end lists its catalog, until somebody gives it up."""
-    whole = plan_of_run("20250101T130000Z_000aa", items=2, batch_items=2, catalog="/c/september.csv")
-    finish(results, whole, "ab")
-    finish(results, replace(whole, run_id="20250106T120000Z_000aa", items=3), "ab")
-
-    assert whole.run_id in prune_all(results)
-
-    assert results.store.names(layout.items_folder(whole.run_id)) != []
 
 
 def test_two_prunings_at_once_are_one(results: Results, tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ from proofsweep.queries.status import (
     meant_run,
     newest_run,
     only_active_run,
-    run_worked_on_by,
-    unfinished_runs,
     words_on_no_run,
 )
 from proofsweep.store import layout
@@ -23,6 +21,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.resume import run_worked_on_by, unfinished_runs
 
 from ...worlds.core import StoredRun, begin_leg
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

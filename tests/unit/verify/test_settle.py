@@ -12,7 +12,6 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunIsActive
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import unfinished_runs
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest
@@ -22,6 +21,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.commit import PART_BYTES, LegParts, count_leg, settle_leg
+from proofsweep.verify.resume import unfinished_runs
 
 from ...worlds import ended_runs
 from ...worlds.core import begin_leg
