@@ -415,6 +415,8 @@ class Checks:
                     is_late = until < served.at < (leg.ended_at or math.inf)
                     if not is_late or served.by is not process or served.call != "uploads" or process.was_frozen:
                         continue
+                    if not served.has_arrived:  # no row can say of which file the call was
+                        continue
                     if served.at - self._in_hand_seconds(served) > until:
                         yield f"{process} made {served.request_id} at {served.at:.3f}, after {until:.3f}"
 

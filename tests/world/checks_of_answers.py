@@ -193,7 +193,7 @@ class AnswerChecks:
             own = {told.row["manifest_row"] for told in self.model.rows_of(run)}
             rest = [row["item_id"] for row in run.items if row["manifest_row"] not in own]
             others = [told for told in self.model.told if told.run is not run and told.at <= leg.ended_at]
-            since = {told.item for told in others if told.is_answer and told.at >= run.planned_at}
+            since = {told.item for told in others if told.is_answer and told.at >= _read_at(run)}
             if not (left := {*rest} - since) or (not own and self._is_overtaken(run, leg.ended_at)):
                 continue
             kind = f"with {len(own)} rows of its own" if own else "without a row"
@@ -202,8 +202,12 @@ class AnswerChecks:
     def _is_overtaken(self, run: Run, before: float) -> bool:
         """Whether another run of its catalog was planned or worked on since this one was planned."""
         others = [each for each in self.model.runs.values() if each.identity == run.identity and each is not run]
-        began_at = run.planned_at + max(-_LONGEST_FREEZE_SECONDS, min(0.0, run.clock_ahead))  # a planner may be frozen
-        return any(began_at - 60.0 <= leg.began_at <= before for other in others for leg in other.legs)
+        return any(_read_at(run) - 60.0 <= leg.began_at <= before for other in others for leg in other.legs)
+
+
+def _read_at(run: Run) -> float:
+    """Return when the catalog of a run was read: its planner may have been frozen since."""
+    return run.planned_at + max(-_LONGEST_FREEZE_SECONDS, min(0.0, run.clock_ahead))
 
 
 def _said(told: Told) -> str:
