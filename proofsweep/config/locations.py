@@ -111,7 +111,11 @@ def one_line(location: str) -> str:
     text = utf8_text(location)
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return "".join(map(_printable_letter, text))
+
+
+def _printable_letter(letter: str) -> str:
+    return letter if letter.isprintable() else repr(letter)[1:-1]
 
 
 def is_windows(written: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import partial
 from math import isfinite
 from unicodedata import category
 
@@ -134,7 +135,11 @@ def _without_infinity(value: object) -> object:
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
     if text.isprintable():
         return text
-    return "".join(escape(char) if _is_unseen(char) else char for char in text)
+    return "".join(map(partial(_escaped_letter, escape), text))
+
+
+def _escaped_letter(escape: Callable[[str], str], char: str) -> str:
+    return escape(char) if _is_unseen(char) else char
 
 
 def _is_unseen(char: str) -> bool:

@@ -38,6 +38,7 @@ _PIECE_BYTES = 256 * 1024
 _HEAD_BYTES = 16 * 1024  # a long comment may stand before the root element
 _TAIL_BYTES = 4 * 1024  # comments and blanks may stand after it
 _ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)[^<>]*")
+_XML_ENDING = re.compile(r"\.xml\Z", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 _NEW_RELEASE: Final = "NewReleaseMessage"
@@ -273,7 +274,7 @@ def messages_named(file: OpenFile) -> Iterator[list[str]]:
         texts = {leaf.tag: _stripped(leaf) for leaf in message.iter()}
         url = unquote(texts.pop("URL", "")).replace("\\", "/").strip("/")
         # A release may be known by its folder's name, or by that of its message.
-        folders = [posixpath.splitext(part)[0] if is_xml_name(part) else part for part in url.split("/")]
+        folders = [_XML_ENDING.sub("", part) for part in url.split("/")]
         words = (url, *folders, *texts.values())
         yield list(filter(None, words))
 

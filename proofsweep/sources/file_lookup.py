@@ -330,9 +330,11 @@ class ObjectLookup:
 def prefixes_of(folders: Iterable[str], most: int) -> list[str]:
     """Return the prefixes to list for some folders of keys, none within another: of too many, the one above all."""
     # Part by part, a folder comes right before those in it; as text, `a b` would come between `a` and `a/b`.
-    parts_of_all = sorted({tuple(folder.split("/")) if folder else () for folder in folders})
+    parts_of_all = set[tuple[str, ...]]()
+    for folder in folders:
+        parts_of_all.add(tuple(folder.split("/")) if folder else ())
     chosen: list[tuple[str, ...]] = []
-    for parts in parts_of_all:
+    for parts in sorted(parts_of_all):
         above = chosen[-1] if chosen else None
         if above is None or parts[: len(above)] != above:
             chosen.append(parts)

@@ -264,7 +264,7 @@ class ManifestFile:
         header_number, names = head[position]
         if position:
             facts.header = f"{word} {header_number}"
-        header = tuple(name if name == FORMULA else value_of(name) for name in names)
+        header = tuple(map(_name_in_header, names))
         width = len(header)
         for number, cells in chain(head[position + 1 :], rows):
             # A row that is cut in another way would have its audio in the column of something else.
@@ -296,6 +296,10 @@ class ManifestFile:
                         best, best_delimiter = score, delimiter
         first_line = next(filter(str.strip, head), "")
         return best_delimiter or max(_DELIMITERS, key=first_line.count)
+
+
+def _name_in_header(name: str) -> str:
+    return name if name == FORMULA else value_of(name)
 
 
 def _longest_audio_column(names: Sequence[str], cells: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ class UnsentRow:
 
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
-    return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
+    return {cause.value: catalog.ignored[cause] for cause in Cause if catalog.ignored[cause]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
