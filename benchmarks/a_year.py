@@ -27,7 +27,7 @@ from proofsweep.store.legs import refuse_if_active
 from proofsweep.store.objects import probe
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import open_leg
-from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
+from proofsweep.verify.history import learned_rate, newest_measurement, record_leg
 from proofsweep.verify.resume import unfinished_runs
 from proofsweep.verify.service import bind_key
 
@@ -142,7 +142,7 @@ def main() -> None:
     for plan in [*later, night(times[-1] + timedelta(minutes=50))]:
         leave_run(results, plan, [True] * plan.items, rows=rows)
         name = "the entries of a night" if is_night(plan) else "the entries of an ingest"
-        bucket.measure(name, partial(note_leg, Results(results.store), plan))
+        bucket.measure(name, partial(record_leg, Results(results.store), plan))
     last = next(run.plan.run_id for run in results.log.runs().newest_first() if is_night(run.plan))
     for name, command in commands(last).items():
         bucket.measure(name, partial(command, Results(results.store)))  # each is a process of its own

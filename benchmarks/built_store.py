@@ -18,7 +18,7 @@ from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import ITEMS, SCHEMAS, Results, conformed, parquet_of
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 
 URL = "https://partner.example/v1"
 CATALOG = "s3://masters/catalog"
@@ -67,7 +67,7 @@ def leave_run(results: Results, plan: Plan, is_accepted: Iterable[bool], *, firs
     began = datetime.fromisoformat(plan.created_at)
     facts: Row = {"started_at": began, "finished_at": began + timedelta(minutes=30)}
     facts |= {"key_fingerprint": "abc", "rate_learned": 5.0}
-    settle_leg(LegParts.found(results, plan, 1), EndedBy.COMPLETE, facts)
+    commit_leg(LegParts.found(results, plan, 1), EndedBy.COMPLETE, facts)
 
 
 def verdicts_rows(plan: Plan, rows: range, first: int, is_accepted: np.ndarray) -> pa.Table:

@@ -202,7 +202,7 @@ class App:
         except NothingDue as nothing:
             if apart_from is None:  # else the run that went on before tells how it is
                 end_of_idle = self.alert_facts.end_of_idle(rows.location, is_whole=not nothing.unmet)
-                for line in self.tell(end_of_idle):
+                for line in self.send_alerts(end_of_idle):
                     say(line)
             raise
 
@@ -451,7 +451,7 @@ class App:
         with closing(self._open_service()) as service:
             return monitor(self.alert_facts, service.partner)
 
-    def tell(self, gather: "Gather", flow_page: Callable[[], str | None] = lambda: None) -> list[str]:
+    def send_alerts(self, gather: "Gather", flow_page: Callable[[], str | None] = lambda: None) -> list[str]:
         """Tell those whom the settings name; return one line if that failed. It never raises an error."""
         from proofsweep.alerts.send import complaints_of
 

@@ -58,7 +58,7 @@ class PacedClient:
         is_ready = self._is_preparing or self.queue.waiting(Priority.NEW_SLOT)
         if len(self._began_at) < self.workers and not is_ready and now < self.closes_at:
             self._begin(now)
-        return self.queue.take_next(now)
+        return self.queue.pop_next(now)
 
     def _begin(self, now: float) -> None:
         item = next(self.items, None)

@@ -16,10 +16,10 @@ from proofsweep.pacing.pacer import Pacer
 from proofsweep.pacing.rate_share import (
     LOOK_SECONDS,
     READ_SECONDS,
+    PauseNotice,
     RateLease,
     RateShare,
     SharedPause,
-    ToldPause,
     Weight,
 )
 
@@ -34,7 +34,7 @@ class Told:
     """The store, which keeps the lease of each process, and the pause."""
 
     leases: dict[str, RateLease] = field(default_factory=dict)
-    pause: ToldPause | None = None
+    pause: PauseNotice | None = None
 
 
 @dataclass(kw_only=True)
@@ -100,7 +100,7 @@ class Process:
             self.told.leases[self.share.token] = share.lease
 
         def apply() -> None:
-            queue.take(share, self.client.events.now)
+            queue.apply_share(share, self.client.events.now)
             self.client.work()
 
         self.client.events.at(now + _STORE_SECONDS, apply)
@@ -110,7 +110,7 @@ class Process:
         queue, events = self.client.queue, self.client.events
         if self.is_killed:
             return
-        told = self.pause.news(queue.told_until, events.now, events.now)
+        told = self.pause.news(queue.pause_ends_at, events.now, events.now)
         if told is not None:
             store.pause = told
             self.pause.wrote(told, events.now)

@@ -194,7 +194,7 @@ class _Waiting(logging.Handler):
 
 
 @contextmanager
-def stop_told(app: "App", catalog: str, flow: str = "verify-catalog") -> Iterator[None]:
+def alert_on_stop(app: "App", catalog: str, flow: str = "verify-catalog") -> Iterator[None]:
     """Tell somebody of a stop that no flow can tell: it comes before the leg, and counts as one of this flow."""
     try:
         with app.away_is_outage():
@@ -213,7 +213,7 @@ def _alert_of_stop(app: "App", stop: RunMustStop | ResultsError, catalog: str, f
     state = state_after_error(stop)
     title = title_of_error(stop)
     end = app.alert_facts.end_of_flow(flow, state, stop.message, catalog=location, title=title)
-    for line in app.tell(end):
+    for line in app.send_alerts(end):
         say(line)
 
 

@@ -18,7 +18,7 @@ from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.pass_report import PassReport
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.queries.status import describe_run
-from proofsweep_cli.command import CommandRequest, stop_told, with_request
+from proofsweep_cli.command import CommandRequest, alert_on_stop, with_request
 from proofsweep_cli.embedded_server import PrefectIsAway
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.options import MaxCalls, Until, print_bounds
@@ -56,7 +56,7 @@ def ingest(
     bounds = app.bounds(max_calls=max_calls, until=until)
     print_bounds(request.out, bounds, utc_now())
     watching = app.watched_folder(folder)
-    with _interrupted_by_signals(), stop_told(app, folder, _FLOW), watching as watched, PrefectApi() as prefect:
+    with _interrupted_by_signals(), alert_on_stop(app, folder, _FLOW), watching as watched, PrefectApi() as prefect:
         app.require_runner = prefect.require
         if watch:
             return _passes_until_stopped(request, watched, bounds, prefect, every)
@@ -82,7 +82,7 @@ def _pass_of_many(
 ) -> tuple[ExitCode, bool]:
     """Make a pass of `--watch`; what may be over at the next one, such as a share that is away, ends only this one."""
     try:
-        with stop_told(request.app, watched.path, _FLOW), _stopped_without_prefect():
+        with alert_on_stop(request.app, watched.path, _FLOW), _stopped_without_prefect():
             return _one_pass(request, watched, bounds, prefect, said, goes_on=True)
     except RunMustStop as stop:
         say(stop.message)
@@ -144,7 +144,7 @@ def _report_pass(request: CommandRequest, path: str, done: PassReport, said: set
         _print_pass(request.out, path, done, said)
     errors = done.unmoved_lines()
     alerts = app.alert_facts.end_of_pass(path, done)
-    for line in [*errors, *app.tell(alerts)]:
+    for line in [*errors, *app.send_alerts(alerts)]:
         say(line)
     outcomes = {row["outcome"] for row in done.rows if row["reason"] not in HINDERS_NOTHING}
     if errors or "failed" in outcomes:

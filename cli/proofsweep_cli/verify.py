@@ -14,9 +14,9 @@ from proofsweep.domain.text import counted, printable
 from proofsweep.queries.status import RunStatus, describe_run, newest_run, words_on_no_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.attempt import settle_last_legs
+from proofsweep.verify.attempt import recover_last_legs
 from proofsweep_cli import options
-from proofsweep_cli.command import CommandRequest, stop_told, with_request
+from proofsweep_cli.command import CommandRequest, alert_on_stop, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.plan import print_lists_beside
 from proofsweep_cli.prefect_api import prefect_api
@@ -67,7 +67,7 @@ def verify(
         only=options.words_in(only),
     )
     # No flow runs yet: what ends the command here is told by the command.
-    with stop_told(app, catalog):
+    with alert_on_stop(app, catalog):
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
         print_lists_beside(request, app.catalog(catalog))
@@ -75,7 +75,7 @@ def verify(
 
     def planned(rest: Bounds) -> Plan:
         # After another run, the end of the quota is nobody's business: its leg has told all.
-        alerts = stop_told(app, catalog) if unfinished is None else app.away_is_outage()
+        alerts = alert_on_stop(app, catalog) if unfinished is None else app.away_is_outage()
         done = app.rows_of_resumed(unfinished, selection)
         with request.out.status("reading the catalog and asking the service …"), alerts:
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
@@ -104,7 +104,7 @@ def resume(
         run_id = _run_to_resume(app)
     # A leg whose process is gone has no receipt: its rows are published first, and the run may then be over.
     with request.out.status("checking whether the last leg is active …"):
-        settle_last_legs(app.results, app.results.plan(run_id), utc_now)
+        recover_last_legs(app.results, app.results.plan(run_id), utc_now)
     run = describe_run(app.results, run_id)
     if run.is_over:
         return report(request, run)
@@ -208,7 +208,7 @@ def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> No
     rows = counted(plan.items, "row")
     remaining = f"{run.remaining:,} of {rows}"
     out.line(f"Run {plan.run_id} is unfinished and goes on: {remaining} of {plan.catalog} to do")
-    with out.status("asking the service …"), stop_told(app, plan.catalog):
+    with out.status("asking the service …"), alert_on_stop(app, plan.catalog):
         app.service.awaited(bounds.reserve)
     if app.planner.has_changed(plan):
         out.print("The catalog has changed since it was planned; this run follows its plan.")

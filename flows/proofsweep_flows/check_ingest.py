@@ -12,7 +12,7 @@ from proofsweep.ingest.one_pass import IngestPass
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass
-from proofsweep_tasks.this_flow_run import show, tell_alerts
+from proofsweep_tasks.this_flow_run import send_alerts, show
 
 
 def _name_of_run() -> str:
@@ -44,7 +44,7 @@ def check_ingest(folder: str, config: str | None = None, results: str | None = N
                 if not state.is_completed() or (state.name != "Completed" and stopped is None):
                     stopped = State(type=state.type, name=state.name, message=state.message)
             report = one_pass.report
-            tell_alerts(app, app.alert_facts.end_of_pass(watched.path, report))
+            send_alerts(app, app.alert_facts.end_of_pass(watched.path, report))
         if report.rows or report.not_moved or report.without_audio:
             show("proofsweep-deliveries", report.markdown(folder))  # (3)
         # Of the end of the pass and that of its runs, the worse one counts.

@@ -9,7 +9,7 @@ from prefect.states import Completed, Failed
 from proofsweep.alerts.rules import AlertKind
 from proofsweep.app import App
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.this_flow_run import tell_alerts
+from proofsweep_tasks.this_flow_run import send_alerts
 
 
 @flow(name="check-service", retries=0, persist_result=False)
@@ -41,7 +41,7 @@ def check_service(
 
 def _probed(app: App) -> State[Any]:
     batch, alerts, over = app.monitored()
-    tell_alerts(app, lambda: (alerts, over))
+    send_alerts(app, lambda: (alerts, over))
     if any(alert.kind is AlertKind.KEY_REFUSED for alert in alerts):
         return Failed(name="KeyRefused", message=batch.line())
     return Completed(message=batch.line())
@@ -49,7 +49,7 @@ def _probed(app: App) -> State[Any]:
 
 def _alerted(app: App, catalogs: list[str]) -> State[Any]:
     check = app.alert_check(catalogs)
-    tell_alerts(app, check.gather)
+    send_alerts(app, check.gather)
     for line in check.skipped:
         get_run_logger().warning(line)
     message = " ".join(["What must be told is told.", *check.skipped])

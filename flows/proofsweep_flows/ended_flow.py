@@ -21,7 +21,7 @@ from proofsweep.verify.resume import resumable_since, run_worked_on_by
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
-from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, outlive_worker, tell_alerts
+from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, outlive_worker, send_alerts
 
 
 def ended_flow(
@@ -78,7 +78,7 @@ def _tell(app: App, state: str, message: str, error: ProofsweepError | None = No
     catalog = catalog or _catalog_of_flow(app)
     run_id = _run_of_flow(app)
     gather = app.alert_facts.end_of_flow(name, state, message, catalog=catalog, run_id=run_id, title=title)
-    tell_alerts(app, gather)
+    send_alerts(app, gather)
 
 
 def _run_of_flow(app: App) -> str | None:

@@ -16,7 +16,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.partitions import work_on
-from proofsweep_tasks.this_flow_run import show, tell_alerts
+from proofsweep_tasks.this_flow_run import send_alerts, show
 
 _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run bound themselves to two at once
 
@@ -89,6 +89,6 @@ def _verified(app: App, run_id: str, bounds: Bounds) -> State[str]:
     plan = app.results.plan(run_id)
     work_on(app, plan, bounds, flow_run_id=flow_run.get_id())  # (a)
     run = describe_run(app.results, run_id)
-    tell_alerts(app, app.alert_facts.end_of_leg(run))  # (b)
+    send_alerts(app, app.alert_facts.end_of_leg(run))  # (b)
     show("proofsweep-summary", markdown_of(run, app.results.store.url))  # (c)
     return state_after_run(run)

@@ -21,7 +21,7 @@ from proofsweep.alerts.rules import (
     did_its_work,
     harmless,
     no_success,
-    outage_told,
+    outage_of_cause,
     over_if_it_works,
     over_without_failures,
     over_without_rows,
@@ -32,7 +32,7 @@ from proofsweep.alerts.rules import (
     sunset_seen,
     title_of_run,
 )
-from proofsweep.alerts.send import Gather, name_of, read_memory, told_lately
+from proofsweep.alerts.send import Gather, name_of, read_memory, sent_lately
 from proofsweep.config.locations import identity_of
 from proofsweep.config.sections import AlertsSettings, CatalogSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
@@ -315,15 +315,15 @@ class AlertFacts:
         probes = [ProbeFacts(**row) for row in recent]
         return sorted(probes, key=lambda probe: probe.started_at)
 
-    def told_outages(self, catalogs: Sequence[str]) -> list[Alert]:
+    def open_outages(self, catalogs: Sequence[str]) -> list[Alert]:
         """Return the outages that were told lately and are not over, of all catalogs or of some, and of the service."""
         # An outage of the service has an endpoint as its subject, and concerns each catalog.
         subjects: set[str] = set(Call)
         for catalog in catalogs:
             subjects |= self._identities_of(catalog)
         alerts: list[Alert] = []
-        for memory in told_lately(self.results.store, self.clock()):
-            outage = outage_told(self._here(None), memory.cause, memory.at)
+        for memory in sent_lately(self.results.store, self.clock()):
+            outage = outage_of_cause(self._here(None), memory.cause, memory.at)
             if outage is None:
                 continue
             alert, subject = outage

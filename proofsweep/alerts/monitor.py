@@ -161,7 +161,7 @@ class Check:
         for location in locations:
             alerts += self.facts.no_success(location)
             alerts += self._of_killed_runs(location)
-        alerts += self.facts.told_outages(named)
+        alerts += self.facts.open_outages(named)
         return alerts, over
 
     def _meant(self, catalog: str) -> str:

@@ -141,7 +141,7 @@ def quoted(text: str) -> str:
 
 def cause_of(kind: AlertKind, *parts: str) -> str:
     """Name a cause: its kind, then what distinguishes it, from the general to the special."""
-    # A tab separates the parts, so none may hold one: `outage_told` takes a cause apart again.
+    # A tab separates the parts, so none may hold one: `outage_of_cause` takes a cause apart again.
     plain = [part.replace("\t", " ") for part in parts]
     return "\t".join([kind, *plain])
 
@@ -310,7 +310,7 @@ def title_of_error(error: ProofsweepError) -> str | None:
     return None
 
 
-def outage_told(about: About, cause: str, at: datetime) -> tuple[Alert, str] | None:
+def outage_of_cause(about: About, cause: str, at: datetime) -> tuple[Alert, str] | None:
     """Make the message of an outage that was told at an instant, with its subject; None if it is another cause."""
     kind, environment, *parts = cause.split("\t")
     if kind != AlertKind.OUTAGE or environment != about.environment or not parts:

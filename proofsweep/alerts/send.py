@@ -160,7 +160,7 @@ def _name_of_attempt(cause: str, before: Memory | None) -> str:
     return f"{layout.ALERTS_FOLDER}/{_digest_of(cause)}-{_digest_of(after)}.json"
 
 
-def told_lately(store: Store, now: datetime) -> list[Memory]:
+def sent_lately(store: Store, now: datetime) -> list[Memory]:
     """Return the causes that somebody was told of in the last seven days, without those that are known to be over."""
     names = store.names(layout.ALERTS_FOLDER)
     memories = some_at_once(names, partial(read_memory, store), REQUESTS_AT_ONCE)

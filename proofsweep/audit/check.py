@@ -124,7 +124,7 @@ class RunAuditor:
                 if leg in begun:
                     remedy = "then resume the run, or repeat the operation"
                     what = f"leg {leg} has no receipt: it is at work, or was killed ({remedy})"
-                    self._audit.note(self._run_id, what)
+                    self._audit.add(self._run_id, what)
                 continue
             if content is None or (digest is not None and digest != sha256_hex(content)):
                 are_sound = False  # a finding already
@@ -142,7 +142,7 @@ class RunAuditor:
         # A receipt is written before its entry. Without a leg that began, nobody was there to write it.
         if self._line.has_begun(self._run_id, leg):
             what = "has no entry in the log yet: its leg is ending, or was killed then; the next one adds it"
-            self._audit.note(receipt_name, what)
+            self._audit.add(receipt_name, what)
         else:
             self._audit.bad(receipt_name, "is of a leg that never began, as the log says")
 
@@ -167,7 +167,7 @@ class RunAuditor:
         if self._is_pruned(part.name, content):
             audit.parts_pruned += 1
             if content is not None:
-                audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
+                audit.add(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
             return None
         if content is None:
             audit.bad(part.name, "is missing; a receipt names it")
@@ -217,7 +217,7 @@ class RunAuditor:
         for part, table in self._parts("verdicts", receipts):
             self._audit.rows += table.num_rows
             for needed in self._needed:
-                needed.take(plan.run_id, table)
+                needed.add(plan.run_id, table)
             cells: dict[str, list[Any]] = table.select(["manifest_row", "item_id"]).to_pydict()
             for row, item_id in zip(*cells.values(), strict=True):
                 what = None

@@ -24,7 +24,7 @@ class Audit:
     def bad(self, where: str, what: str) -> None:
         self.wrong.append(AuditFinding(where, what))
 
-    def note(self, where: str, what: str) -> None:
+    def add(self, where: str, what: str) -> None:
         self.notes.append(AuditFinding(where, what))
 
     def document(self) -> dict[str, object]:

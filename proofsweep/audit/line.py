@@ -119,4 +119,4 @@ def _check_head(head: str, digests: list[str], audit: Audit) -> None:
         return
     newer = digests[::-1].index(head)
     if newer:
-        audit.note(f"head {head}", f"is older than {newer:,} of {len(digests):,} entries")
+        audit.add(f"head {head}", f"is older than {newer:,} of {len(digests):,} entries")

@@ -55,7 +55,7 @@ class NeededAnswers:
     def __post_init__(self) -> None:
         self.is_answered = bytearray(len(self.hashes))
 
-    def take(self, run_id: str, verdicts: pa.Table) -> None:
+    def add(self, run_id: str, verdicts: pa.Table) -> None:
         """Tick off the items that a part which remains has answered."""
         # An older answer of an earlier run would be no newer one: without it, a pruning could take the newest.
         if run_id < self.plan.run_id:
@@ -117,7 +117,7 @@ class PruningRule:
                 yield "prunes an operation"
             return  # else a finding already
         yield from self._youth(plan, decided)
-        if decided.pruning.takes_list and self._lists_newest(plan, entry.number):
+        if decided.pruning.deletes_list and self._lists_newest(plan, entry.number):
             yield "prunes what a catalog lists now"
 
     def _youth(self, plan: Plan, decided: _Decided) -> Iterator[str]:

@@ -132,7 +132,7 @@ class Sending(httpx.SyncByteStream):
             storage_id = _storage_id(received)
         elif answer is not None and answer.is_success and headers.partner_date is not None:
             # Only the service tells the time: a storage has a clock of its own.
-            self._clock.note(headers.partner_date, self._began, ended)
+            self._clock.record(headers.partner_date, self._began, ended)
         started_at = self._clock.at(self._began)
         return Exchange(
             call=self._request.call,

@@ -45,7 +45,7 @@ class ServiceClock:
                 offset = self._low
         return datetime.fromtimestamp(moment + offset, UTC)
 
-    def note(self, date: datetime, sent_at: float, received_at: float) -> None:
+    def record(self, date: datetime, sent_at: float, received_at: float) -> None:
         """Take the `Date` of an answer, and the moments between which it was written."""
         latest_date = date + DATE_AGE
         low = date.timestamp() - received_at

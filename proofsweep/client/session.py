@@ -130,7 +130,7 @@ class Session:
         self.record(reply.exchange)
         if reply.abandoned_by is not None:  # the source's fault alone: the wire is as it was
             raise reply.abandoned_by
-        scheduler.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
+        scheduler.record(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
         return reply
 
     def _apply_decision(self, exchange: Exchange) -> None:

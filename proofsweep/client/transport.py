@@ -75,7 +75,7 @@ class Transport:
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
         self.reached = Event()  # set when the head of a first request was sent
         self._tried_since = math.inf
-        self._silence = Timer(_SILENT_SECONDS, self._tell_of_silence)
+        self._silence = Timer(_SILENT_SECONDS, self._warn_of_silence)
         self._silence.daemon = True
         self._on_silence = on_silence
 
@@ -102,7 +102,7 @@ class Transport:
                 answer.close()
         return sending.answered(answer, content)
 
-    def _tell_of_silence(self) -> None:
+    def _warn_of_silence(self) -> None:
         if not self.reached.is_set():
             self._on_silence()
 

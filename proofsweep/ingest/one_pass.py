@@ -16,7 +16,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.runs import LegRecord
-from proofsweep.verify.attempt import settle_last_legs
+from proofsweep.verify.attempt import recover_last_legs
 from proofsweep.verify.plan import ignored_entries
 
 
@@ -114,7 +114,7 @@ class IngestPass:
         if plan is None:  # a process was killed before it had planned
             self.state.close_run(run_id)
             return
-        settle_last_legs(self.context.results, plan, self.context.clock)
+        recover_last_legs(self.context.results, plan, self.context.clock)
         if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
             self.folder.refuse_if_lost(self.state.moves)

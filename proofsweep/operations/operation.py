@@ -24,7 +24,7 @@ from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
 from proofsweep.verify.budget import Budget, calls_sent
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 from proofsweep.verify.leg import Heartbeat, kept_alive
 from proofsweep.verify.repair import end_dead_legs
 from proofsweep.verify.service import Service
@@ -88,7 +88,7 @@ class OperationLeg:
 
         def note(exchange: Exchange) -> None:
             exchanges.append(exchange)
-            self.trail.note(None, exchange, owed_to=number)
+            self.trail.record(None, exchange, owed_to=number)
 
         # A failure is an answer of its own, which its kind puts into its table. What stops the leg passes through.
         answer: _Answer | CallFailed
@@ -164,7 +164,7 @@ class Operator:
         status = self.service.usable(self.bounds.reserve)
         end_dead_legs(self.results, utc_now)  # (1)
         with self.leg_of(self.new_operation(kind)) as work:
-            work.budget.take_reading(status.headroom, status.quota_reset)
+            work.budget.record_reading(status.headroom, status.quota_reset)
             yield work  # (4)
 
     @contextmanager
@@ -208,7 +208,7 @@ class Operator:
             try:
                 work.trail.flush()
                 with background_thread("heartbeat", heartbeat.send_heartbeats):
-                    settle_leg(parts, ended_by, {"finished_at": service.clock()}, why=why)
+                    commit_leg(parts, ended_by, {"finished_at": service.clock()}, why=why)
             except ResultsError as error:
                 # What went wrong before is what a person must know. The next operation ends a leg that is not settled.
                 if ended_by is EndedBy.COMPLETE:

@@ -275,7 +275,7 @@ def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: Secr
     # A service may need time until it knows a new key, so that one refusal says nothing.
     for wait_seconds in (*_TRIAL_WAITS, None):
         try:
-            try_key(new_key, partial(work.trail.note, None))
+            try_key(new_key, partial(work.trail.record, None))
         except (CallFailed, RunMustStop) as error:
             if _is_quota_used(error):
                 return

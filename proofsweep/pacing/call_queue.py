@@ -154,7 +154,7 @@ class CallQueue:
         self.refused = 0  # calls answered with 429
         self._sent = self._held_back = 0  # calls since the last report, and those that would have gone earlier
         self._waits = False  # a call waits for its turn now
-        self.told_until = -math.inf  # the end of the last pause that the service asked this process for
+        self.pause_ends_at = -math.inf  # the end of the last pause that the service asked this process for
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -198,7 +198,7 @@ class CallQueue:
     def wake_at(self, now: float) -> float:
         return math.inf if self.head(now) is None else self.pacer.next_at
 
-    def take_next(self, now: float) -> Ticket | None:
+    def pop_next(self, now: float) -> Ticket | None:
         ticket = self.head(now)
         if ticket is None:
             return None
@@ -232,7 +232,7 @@ class CallQueue:
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         slot_holder = ticket.holder if ticket.is_for_slot else None
         self.drop(slot_holder, ticket)
-        self.told_until = max(self.told_until, now + pause_seconds)
+        self.pause_ends_at = max(self.pause_ends_at, now + pause_seconds)
         self.refused += 1
         was_unlimited = self.limit.most == math.inf
         if ticket.sent is None or self.limit.was_refused(ticket.in_flight, now):
@@ -261,7 +261,7 @@ class CallQueue:
         self._sent = self._held_back = 0
         return RateReport(learned_rate=self.pacer.learned_rate, is_hungry=is_hungry)
 
-    def take(self, share: Share, now: float) -> None:
+    def apply_share(self, share: Share, now: float) -> None:
         self.part = share.part
         self.pacer.is_shared = share.part < 1.0
         if share.rate is not None:

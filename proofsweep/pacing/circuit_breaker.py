@@ -24,7 +24,7 @@ class CircuitBreaker:
     _probes: int = 0
     _failing: dict[Call, tuple[int, float]] = field(default_factory=dict)  # how many failed in a row, since when
 
-    def note(self, exchange: Exchange, now: float) -> bool:
+    def record(self, exchange: Exchange, now: float) -> bool:
         """Record a call for an item. Return whether calls fail for so many items that the circuit should open."""
         call = exchange.call
         if exchange.is_throttled or call not in _CALLS_FOR_ITEMS:

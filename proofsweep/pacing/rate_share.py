@@ -152,7 +152,7 @@ class RateShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldPause:
+class PauseNotice:
     """A pause that the service has asked one process for."""
 
     teller: str  # the process, and how many it has written
@@ -177,7 +177,7 @@ class SharedPause:
     _read_at: float = -math.inf
     _read: tuple[str, int] | None = None
 
-    def heed(self, told: ToldPause | None, now: float, service_time: float | None) -> float:
+    def heed(self, told: PauseNotice | None, now: float, service_time: float | None) -> float:
         """Read the shared pause. Return for how long to pause from now on: 0 if it is known, or this process's own."""
         read_before, self._read_at = self._read_at, now
         read = None if told is None else (told.teller, told.writes)
@@ -197,14 +197,16 @@ class SharedPause:
         self.over_at = now + left_seconds
         return 0.0 if told.teller == self.token else left_seconds
 
-    def news(self, told_until: float, now: float, service_time: float | None) -> ToldPause | None:
+    def news(self, pause_ends_at: float, now: float, service_time: float | None) -> PauseNotice | None:
         """Return what to write of a pause that this process was told, until a monotonic time; None for nothing."""
-        if told_until < max(now, self.ends_at) + _LEAST_PAUSE_SECONDS:
+        if pause_ends_at < max(now, self.ends_at) + _LEAST_PAUSE_SECONDS:
             return None
         self._writes += 1
-        return ToldPause(teller=self.token, writes=self._writes, pause_seconds=told_until - now, told_at=service_time)
+        return PauseNotice(
+            teller=self.token, writes=self._writes, pause_seconds=pause_ends_at - now, told_at=service_time
+        )
 
-    def wrote(self, told: ToldPause, now: float) -> None:
+    def wrote(self, told: PauseNotice, now: float) -> None:
         self._read = told.teller, told.writes
         self.ends_at = self.over_at = now + told.pause_seconds
 

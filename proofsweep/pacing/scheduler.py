@@ -22,7 +22,7 @@ _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 
 @dataclass(frozen=True, slots=True)
-class LaneStatus:
+class RateStatus:
     rate: float | None  # calls per second that it lets through, as this run or an earlier one learned
     is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = 0.0  # what is left of the pause that the service asked for
@@ -103,7 +103,7 @@ class Scheduler:
             self._make_room()
         return ticket
 
-    def note(
+    def record(
         self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None, *, is_probe: bool = False
     ) -> None:
         """Record an exchange, which may open the circuit.
@@ -119,7 +119,7 @@ class Scheduler:
                 self._queue.was_uploaded(holder)
             if exchange.status is not None and not exchange.is_throttled:
                 self._waits_since.pop(exchange.call, None)
-            is_failing = not is_probe and self._breaker.note(exchange, self.clock())
+            is_failing = not is_probe and self._breaker.record(exchange, self.clock())
             self._serve()
         if is_failing:
             self.open_circuit()
@@ -187,10 +187,10 @@ class Scheduler:
         with self._lock:
             return self._queue.report()
 
-    def take(self, share: Share) -> None:
+    def apply_share(self, share: Share) -> None:
         """Keep to a part of the rate limit."""
         with self._lock:
-            self._queue.take(share, self.clock())
+            self._queue.apply_share(share, self.clock())
             self._serve()
 
     def pause(self, pause_seconds: float) -> None:
@@ -199,15 +199,15 @@ class Scheduler:
             self._queue.pause(self.clock(), pause_seconds)
 
     @property
-    def told_until(self) -> float:
+    def pause_ends_at(self) -> float:
         """Return the end of the last pause that a 429 has asked this process for, by its own clock."""
-        return self._queue.told_until
+        return self._queue.pause_ends_at
 
     @property
     def refused(self) -> int:
         return self._queue.refused
 
-    def status(self) -> LaneStatus:
+    def status(self) -> RateStatus:
         with self._lock:
             pacer, part = self._queue.pacer, self._queue.part
             rate = pacer.learned_rate
@@ -215,14 +215,14 @@ class Scheduler:
                 rate /= part
             pause_seconds = max(0.0, pacer.opens_at - self.clock())
             is_outage = self._breaker.is_outage
-        return LaneStatus(rate=rate, is_outage=is_outage, pause_seconds=pause_seconds, is_shared=part < 1.0)
+        return RateStatus(rate=rate, is_outage=is_outage, pause_seconds=pause_seconds, is_shared=part < 1.0)
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""
         now = self.clock()
         self._queue.is_held = self._breaker.is_open
         while not self._is_abandoned:
-            ticket = self._queue.take_next(now)
+            ticket = self._queue.pop_next(now)
             if ticket is None:
                 break
             self._wake(ticket)

@@ -59,7 +59,7 @@ def open_views(
         environments = _environments_with(results, runs, asked)
         chosen = _chosen(results, runs, environments, environment, preferred)
         if note is not None and not words_of(asked).isdisjoint(NAMES):
-            _tell_of_others(note, chosen, environments)
+            _warn_of_others(note, chosen, environments)
         shown = [plan.tag_names for plan in plans if plan.environment in chosen]
         tags = dict.fromkeys(chain.from_iterable(shown))
         every_view = views(tags)
@@ -167,7 +167,7 @@ def _environments_with(results: Results, runs: Sequence[str], asked: str) -> dic
     return environments
 
 
-def _tell_of_others(note: Callable[[str], object], chosen: Sequence[str], there: Mapping[str, Sequence[str]]) -> None:
+def _warn_of_others(note: Callable[[str], object], chosen: Sequence[str], there: Mapping[str, Sequence[str]]) -> None:
     for kind, environments in there.items():
         if environments and set(environments).isdisjoint(chosen):
             note(f"There is no {kind} of {', '.join(chosen)}, but of {', '.join(environments)} (--environment).")

@@ -67,7 +67,7 @@ class Journal:
         What could not be written is written first by the next flush, unchanged: it may be there in spite of the error.
         """
         with self._flushing:
-            self._put_taken()
+            self._write_taken()
             with self._lock:
                 waiting = self._waiting
                 self._waiting = defaultdict(list)
@@ -77,7 +77,7 @@ class Journal:
                 for piece in _pieces(pa.Table.from_pylist(rows, schema=SCHEMAS[table])):
                     self._numbers[table] += 1
                     self._taken.append((table, self._numbers[table], piece))
-            self._put_taken()
+            self._write_taken()
             with self._lock:
                 self._letters -= letters
 
@@ -104,7 +104,7 @@ class Journal:
                 if number <= through:
                     del written[number]
 
-    def _put_taken(self) -> None:
+    def _write_taken(self) -> None:
         folder = layout.journal_folder(self.run_id, self.leg)
         while self._taken:
             table, number, rows = self._taken[0]

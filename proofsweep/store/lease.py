@@ -42,7 +42,7 @@ class Lease:
             last += 1
         return last
 
-    def take(self, facts: Row) -> "Term":
+    def acquire(self, facts: Row) -> "Term":
         """Take the next term for this process; RunIsActive if another one holds the last, or was first.
 
         `facts` are what another process must know if this one is killed.
@@ -111,7 +111,7 @@ class Term:
 @contextmanager
 def sole_process(lease: Lease, facts: Row) -> Iterator[Term]:
     """Hold the next term of a lease for the work inside; RunIsActive if another process holds it."""
-    term = lease.take(facts)
+    term = lease.acquire(facts)
 
     def keep(over: Event) -> None:
         while not over.wait(HEARTBEAT_SECONDS):

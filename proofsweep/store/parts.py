@@ -73,7 +73,7 @@ class Pruning:
         return sum(self.deleted.values())
 
     @property
-    def takes_list(self) -> bool:
+    def deletes_list(self) -> bool:
         """Whether it deletes what its run lists of its catalog."""
         if self.is_whole:
             return True

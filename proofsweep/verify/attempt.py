@@ -19,8 +19,8 @@ from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import Runs
 from proofsweep.verify.check_file import known_good_items
-from proofsweep.verify.commit import LegParts, settle_leg
-from proofsweep.verify.history import learned_rate, note_leg
+from proofsweep.verify.commit import LegParts, commit_leg
+from proofsweep.verify.history import learned_rate, record_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Leg, kept_alive
 from proofsweep.verify.rate_leases import RateLeases
@@ -81,7 +81,7 @@ def begun_leg(
             dedupe=dedupe,
             drain_seconds=drain_seconds,
         )
-        leg.budget.take_reading(status.headroom, status.quota_reset)
+        leg.budget.record_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
             yield leg
     # Another key may have taken over meanwhile. It is bound too, so that no later run sends it elsewhere.
@@ -117,16 +117,16 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             if leg.scheduler.refused > refused_before:
                 facts |= {"rate_learned": leg.scheduler.status().rate}
             leg.trail.flush()
-            row = settle_leg(  # (4)
+            row = commit_leg(  # (4)
                 leg.parts,
                 ended_by,
                 facts,
                 why=why,
                 quota_reset=leg.budget.quota_reset,  # as the service last said
-                in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain
+                in_doubt=sorted(leg.attribution.deferred_rows),  # rows that were tried and remain
             )
         log(LogEvent.LEG_CLOSED, run_id=plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
-        note_leg(results, plan)
+        record_leg(results, plan)
 
 
 def _read_completed(leg: Leg) -> None:
@@ -198,21 +198,21 @@ def supersede(results: Results, plan: Plan, clock: Clock, *, is_given_up: bool =
 
     One that a person has given up says no more what its catalog lists.
     """
-    settle_last_legs(results, plan, clock)
+    recover_last_legs(results, plan, clock)
     for partition in range(plan.partitions):
         legs = Legs(results, plan, clock)
         held = legs.begin({}, partition, ends_as=EndedBy.SUPERSEDED, is_given_up=is_given_up)
         facts: Row = dict.fromkeys(("started_at", "finished_at"), clock())
         parts = LegParts.found(results, plan, held.number)
-        settle_leg(parts, EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
-    note_leg(results, plan)
+        commit_leg(parts, EndedBy.SUPERSEDED, facts, is_given_up=is_given_up)
+    record_leg(results, plan)
 
 
 def _superseded(run_id: str) -> ResultsError:
     return ResultsError(f"Run {run_id} was superseded by another run of its catalog: verify the catalog.")
 
 
-def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
+def recover_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
     """End the legs of a run whose processes are gone; RunIsActive if one is at work."""
     end_dead_legs(results, clock, plan)
     legs = Legs(results, plan, clock)

@@ -46,7 +46,7 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspect:
+class DeferredOutcome:
     """An outcome that waits for evidence."""
 
     done: Finished
@@ -82,13 +82,13 @@ class Attribution:
     stop: StopSwitch
     mode: Mode  # of the probe that is sent when calls fail for many items
     outage_seconds: float  # how long checks may come out wrong before the leg ends
-    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
+    deferred_rows: set[int] = field(default_factory=set)  # rows that were tried, and are not written
     _rules: Rules = field(default_factory=Rules)
     _failed: dict[int, FailedTries] = field(default_factory=dict)  # by row, of those that wait for another try
     _beside: CallsBeside = field(default_factory=CallsBeside)
     _alone_bits: float = 0.0
     _again: deque[WorkItem] = field(default_factory=lambda: deque(maxlen=_MOST_TRIED_SOON))  # the service works again
-    _waiting: list[Suspect] = field(default_factory=list)
+    _waiting: list[DeferredOutcome] = field(default_factory=list)
     _check_at: int = _FIRST_CHECK_AT
     _has_said_so: bool = False
     _wrong_at: float = -math.inf
@@ -110,11 +110,11 @@ class Attribution:
                 if isinstance(done.outcome, Accepted | Rejected):
                     self._record_answered(done, calls)
                 if question is not None:
-                    self._put_aside(done, row, question, began_at, calls)
+                    self._defer(done, row, question, began_at, calls)
             if question is None:
                 self._write(done, row)
             for shown in shown_by(done, question, folder_of(done.item.audio)):
-                self._take_evidence(shown, began_at)
+                self._weigh_evidence(shown, began_at)
             self._make_due_checks(done.item.mode)
         except RunMustStop:
             return False
@@ -124,8 +124,8 @@ class Attribution:
         """Record the calls of an item that the service has answered; its failed ones were no fault of its file."""
         tries = self._failed.pop(done.item.manifest_row, None)
         if tries is not None:
-            self._beside.note(done.item.mode, tries.calls)
-        self._beside.note(done.item.mode, calls)
+            self._beside.record(done.item.mode, tries.calls)
+        self._beside.record(done.item.mode, calls)
 
     def may_try(self, item: WorkItem) -> bool:
         """Whether no folder above an item's file is known to be away."""
@@ -241,12 +241,10 @@ class Attribution:
         was_accepted = self.checks.known.past.was_accepted
         return self.awaited(partial(was_accepted, done.item.mode, read.sha256, read.sidecar_sha256))
 
-    def _put_aside(
-        self, done: Finished, row: Row, question: Question, began_at: float, calls: Sequence[EndedCall]
-    ) -> None:
+    def _defer(self, done: Finished, row: Row, question: Question, began_at: float, calls: Sequence[EndedCall]) -> None:
         """Let an outcome wait for evidence; a try that a wrong check met says nothing. Under the lock."""
         number, of_content = done.item.manifest_row, is_of_content(done)
-        self.put_aside.add(number)
+        self.deferred_rows.add(number)
         if began_at <= self._wrong_at:
             return
         # A first failure has no row: its item is tried again, since one try in a bad moment says nothing.
@@ -258,7 +256,7 @@ class Attribution:
             ended_at = 0.0  # any verdict is evidence, also one that was on its way
         # Its last call failed the item. The attempts of that call weigh, and none of the calls before it.
         failed = [call for call in calls if call.call is calls[-1].call and not call.is_right]
-        suspect = Suspect(
+        suspect = DeferredOutcome(
             done=done,
             row=None if is_first else row,
             question=question,
@@ -268,11 +266,11 @@ class Attribution:
         )
         self._waiting.append(suspect)
 
-    def _take_evidence(self, question: Question, began_at: float) -> None:
+    def _weigh_evidence(self, question: Question, began_at: float) -> None:
         """Believe what ended before an item began that came out right, or let it be tried again."""
         # What weighs too little and is no first failure is tried again at the end: it failed in a troubled hour.
-        believed = list[Suspect]()
-        still_waiting = list[Suspect]()
+        believed = list[DeferredOutcome]()
+        still_waiting = list[DeferredOutcome]()
         with self._lock:
             for suspect in self._waiting:
                 if not suspect.is_shown_by(question, began_at):
@@ -313,7 +311,7 @@ class Attribution:
             return facts is not None and version in {None, facts.version}
         return False
 
-    def _weighs_enough(self, suspect: Suspect) -> bool:
+    def _weighs_enough(self, suspect: DeferredOutcome) -> bool:
         """Add what a try weighs to the tries before; the service was seen to work since. Under the lock."""
         if not suspect.is_weighed:
             return True
@@ -326,9 +324,9 @@ class Attribution:
     def _write(self, done: Finished, row: Row) -> None:
         self.checks.trail.write(done, row)
         with self._lock:
-            self.put_aside.discard(done.item.manifest_row)
+            self.deferred_rows.discard(done.item.manifest_row)
             self._failed.pop(done.item.manifest_row, None)
-        self.checks.known.note(done)
+        self.checks.known.record(done)
 
     def _make_due_checks(self, mode: Mode) -> None:
         """Check where very many wait without evidence, or all is accepted; other threads go on meanwhile."""
@@ -358,7 +356,7 @@ class Attribution:
         if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
             self._has_said_so = True
             say(_NOTHING_KNOWN)
-        self._take_evidence(question, began_at)
+        self._weigh_evidence(question, began_at)
 
     def _settle_sources(self) -> None:
         """Look at the folders of all files that wait; what lies in one that is away remains, until it is back."""
@@ -374,7 +372,7 @@ class Attribution:
         log(LogEvent.CHECK_ENDED, in_question=InQuestion.SOURCE, finding=finding)
         self._check_at = min(2 * self._check_at, _MOST_WAITING)
         for folder in waiting.keys() - found.keys():
-            self._take_evidence(Question(InQuestion.SOURCE, folder), began_at)
+            self._weigh_evidence(Question(InQuestion.SOURCE, folder), began_at)
         # Files in a folder that is away wait for it, not for evidence: `finish` looks at the folder again.
         for folder, away in found.items():
             self._away[away.folder] = away
@@ -402,7 +400,7 @@ class Attribution:
             # The checks of an outage do not show how often one call fails beside others.
             if not was_open:
                 with self._lock:
-                    self._beside.note(Mode(question.where), ended_calls(result.exchanges, clock()))
+                    self._beside.record(Mode(question.where), ended_calls(result.exchanges, clock()))
             if result.finding is CheckFinding.WRONG:
                 wrong = result
             elif result.finding is CheckFinding.RIGHT or wrong is RIGHT:
@@ -429,7 +427,7 @@ class Attribution:
         if result.finding is CheckFinding.NOTHING_KNOWN and question.what is InQuestion.SERVICE:
             result = self.checks.probe_service(mode, needs_verdict=of_content >= ALIKE)
             if result.finding is CheckFinding.RIGHT:
-                self._rules.note_refused_probe(mode)
+                self._rules.record_refused_probe(mode)
         return result
 
     def _forget_since_wrong(self) -> None:

@@ -22,20 +22,20 @@ class Trail:
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
     environment: str
 
-    def note(self, manifest_row: int | None, exchange: Exchange, owed_to: int | None = None) -> None:
+    def record(self, manifest_row: int | None, exchange: Exchange, owed_to: int | None = None) -> None:
         """Write down an exchange of a row, or of none; by default the budget owes its call to the row."""
         run_id = self.journal.run_id
         leg = self.journal.leg
         environment = self.environment
         row = exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row, environment=environment)
         self.journal.add(None, [row])
-        self.budget.note(exchange, manifest_row if owed_to is None else owed_to)
+        self.budget.record(exchange, manifest_row if owed_to is None else owed_to)
 
     def flush(self) -> None:
         """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""
         with suppress(IndexError):  # another thread may take the last one
             while self.unattributed:
-                self.note(None, self.unattributed.pop(0))
+                self.record(None, self.unattributed.pop(0))
         self.journal.flush()
 
 

@@ -162,7 +162,7 @@ class Budget:
         self.kept = 0
         self.claim(None, call)
 
-    def note(self, exchange: Exchange, row: int | None) -> None:
+    def record(self, exchange: Exchange, row: int | None) -> None:
         """Take note of how a call ended; one that was never sent is not spent, and still owed to its row."""
         if not exchange.call.is_keyed:
             return
@@ -175,7 +175,7 @@ class Budget:
                 if row in self._owed:
                     self._owed[row].add(exchange.call)
 
-    def take_reading(self, headroom: int | None, reset: datetime | None, spent: int | None = None) -> None:
+    def record_reading(self, headroom: int | None, reset: datetime | None, spent: int | None = None) -> None:
         """Take the partner's figures, which include so many calls of this leg; all that it has made, if not given."""
         if headroom is None:
             return
@@ -195,7 +195,7 @@ class Budget:
             with suppress(CallFailed, RunMustStop):
                 partner = self.partner.within(partial(self.claim, None))
                 _, headers = partner.usage(days=1)
-                self.take_reading(headers.rate_remaining, headers.rate_reset, ended + 1)
+                self.record_reading(headers.rate_remaining, headers.rate_reset, ended + 1)
                 return True
             return False
 

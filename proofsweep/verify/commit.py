@@ -44,7 +44,7 @@ _CALLS_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
-def settle_leg(
+def commit_leg(
     parts: "LegParts",
     ended_by: EndedBy,
     facts: Row,

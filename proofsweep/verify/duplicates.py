@@ -112,7 +112,7 @@ class DuplicateCache:
                 return _if_same(original, key, audio)
         return None
 
-    def settle(self, key: DuplicateKey, done: Finished | Deferred | None) -> None:
+    def resolve(self, key: DuplicateKey, done: Finished | Deferred | None) -> None:
         """Say what became of an item; only an answer serves others. A second call for a key does nothing."""
         with self._lock:
             first = self._originals.get(key)

@@ -103,7 +103,7 @@ class Rules:
         verdict, count = self._alike.get(mode, ("", 0))
         return verdict == "accepted" and count >= ACCEPTED_ALIKE
 
-    def note_refused_probe(self, mode: Mode) -> None:
+    def record_refused_probe(self, mode: Mode) -> None:
         self._refuses.add(mode)
 
     def doubt_verdicts(self) -> None:
@@ -155,7 +155,7 @@ class CallsBeside:
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_KEPT))
     )
 
-    def note(self, mode: Mode, calls: Sequence[EndedCall]) -> None:
+    def record(self, mode: Mode, calls: Sequence[EndedCall]) -> None:
         """Take note of all calls of a check, or of a file that was answered, those of its earlier tries too."""
         for call in calls:
             self._calls[mode, call.call].append(call)

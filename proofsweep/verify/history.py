@@ -21,7 +21,7 @@ _SENT = ("accepted", "rejected", "failed")
 _LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it works
 
 
-def note_leg(results: Results, plan: Plan) -> None:
+def record_leg(results: Results, plan: Plan) -> None:
     """Let what is derived know that a leg has ended; what fails now, a later leg does."""
     updates: dict[str, Callable[[], object]] = {
         "checkpoint": results.log.keep,

@@ -58,7 +58,7 @@ class AssetFile(LocalFile):
         """Return its size; the service names no version of an asset, and nobody else can change the file."""
         return FileFacts(os.fstat(self._descriptor).st_size, version="")
 
-    def take(self, pieces: Iterable[bytes]) -> None:
+    def add(self, pieces: Iterable[bytes]) -> None:
         """Write a body in place of the last one; what hinders it is kept in `error`."""
         self.error = None
         try:
@@ -85,7 +85,7 @@ def download_asset(partner: Partner, proof_id: str) -> AudioFile:
     try:
         with ExitStack() as unless_kept:
             file = unless_kept.enter_context(AssetFile())
-            partner.download(partner.asset_url(proof_id), file.take)  # (1), (2)
+            partner.download(partner.asset_url(proof_id), file.add)  # (1), (2)
             if file.error is not None:
                 raise file.error
             unless_kept.pop_all()
@@ -199,7 +199,7 @@ class ItemWork:
         if self._context.budget is not None and self._calls:
             self._context.budget.calls_of_tries[self._item.manifest_row] = self._calls
         if self._context.duplicates is not None and self._duplicate_key is not None:
-            self._context.duplicates.settle(self._duplicate_key, self._done)
+            self._context.duplicates.resolve(self._duplicate_key, self._done)
         # This and its session know each other, so Python may free them much later; an answer has up to 2 MiB.
         self._done = self._original = None
 

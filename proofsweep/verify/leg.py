@@ -18,7 +18,7 @@ from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import counted
-from proofsweep.pacing.scheduler import LaneStatus
+from proofsweep.pacing.scheduler import RateStatus
 from proofsweep.store.heartbeat import HEARTBEAT_SECONDS, LegProgress
 from proofsweep.store.journal import FLUSH_SECONDS, CompletedRows, Journal
 from proofsweep.store.known_rows import PastAnswers
@@ -292,7 +292,7 @@ class Leg:
             waiting=waiting,
         )
 
-    def _waiting(self, lane: LaneStatus) -> str:
+    def _waiting(self, lane: RateStatus) -> str:
         if self.stop.reason is not None:
             return f"stopping, {counted(self.budget.in_flight, 'file')} in flight: {self.stop.reason.message}"
         if not self.heartbeat.store_is_well:

@@ -65,7 +65,7 @@ class Survey:
     examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
     touched: int = 0  # eligible rows that may have the bytes of their answer
 
-    def note(self, item: WorkItem) -> None:
+    def add(self, item: WorkItem) -> None:
         self.items += 1
         if item.ineligible is not None:
             reason = str(item.ineligible.reason)
@@ -164,7 +164,7 @@ class Planner:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
         survey = self._new_survey(listing)
         for item in self.items(listing):
-            survey.note(item)
+            survey.add(item)
         self._refuse_hopeless(survey, listing)
         return survey
 
@@ -264,7 +264,7 @@ class Planner:
 
     def _take_all(self, listing: Catalog, survey: Survey, items: Listing) -> None:
         for item in self.items(listing):
-            survey.note(item)
+            survey.add(item)
             items.add(item)
 
     def _lists_less(self, listing: Catalog) -> bool:

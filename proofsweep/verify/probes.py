@@ -58,7 +58,7 @@ class KnownFiles:
 
         return cls(past, Presence(files, root, tuple if is_emptied else read_before, is_emptied))
 
-    def note(self, done: Finished) -> None:
+    def record(self, done: Finished) -> None:
         item, read = done.item, done.read
         if read is None or read.version is None:
             return
@@ -167,7 +167,7 @@ class Checks:
         budget = self.trail.budget
         context = VerifyContext(partner=partner, files=files, clock=self.verify.clock, budget=budget)
         with budget.for_check(is_awaited=partner.session.context.scheduler.is_open):
-            done = verify_item(item, context, partial(self.trail.note, None, owed_to=CHECK_ROW))
+            done = verify_item(item, context, partial(self.trail.record, None, owed_to=CHECK_ROW))
             if isinstance(done, Deferred):
                 partner.session.stop.check()
                 if done.stopped is not None:

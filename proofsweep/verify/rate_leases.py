@@ -13,10 +13,10 @@ from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.pacing.rate_share import (
     LOOK_SECONDS,
     READ_SECONDS,
+    PauseNotice,
     RateLease,
     RateShare,
     SharedPause,
-    ToldPause,
     Weight,
 )
 from proofsweep.store import layout
@@ -25,7 +25,7 @@ from proofsweep.verify.service import Service
 
 _POLL_SECONDS = 0.25
 _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
-_LEASE, _PAUSE = TypeAdapter(RateLease), TypeAdapter(ToldPause)
+_LEASE, _PAUSE = TypeAdapter(RateLease), TypeAdapter(PauseNotice)
 
 
 class RateLeases:
@@ -80,7 +80,7 @@ class RateLeases:
             others = self.read()
             report = self._scheduler.report()
             share = self._share.look(others, report, self._scheduler.clock())
-            self._scheduler.take(share)
+            self._scheduler.apply_share(share)
             if share.lease is not None:
                 self._store.replace(self._name, json_bytes(asdict(share.lease)))
             for token in self._share.forgotten(self._scheduler.clock()):
@@ -98,10 +98,10 @@ class RateLeases:
                 leases[token] = _LEASE.validate_json(content)
         return leases
 
-    def tell_pause(self) -> None:
+    def write_pause(self) -> None:
         """Write the pause that this process was told, unless all know of one that ends later."""
         now = self._scheduler.clock()
-        told = self._pause.news(self._scheduler.told_until, now, self._service_time())
+        told = self._pause.news(self._scheduler.pause_ends_at, now, self._service_time())
         if told is not None:
             with suppress(ResultsError):  # then it is written a moment later
                 self._store.replace(self._pause_name, json_bytes(asdict(told)))
@@ -109,7 +109,7 @@ class RateLeases:
 
     def heed_pause(self) -> None:
         """Keep to a pause that another process was told."""
-        told: ToldPause | None = None
+        told: PauseNotice | None = None
         try:
             content = self._store.read(self._pause_name)
         except ResultsError:
@@ -147,12 +147,12 @@ class RateLeases:
 
     def _keep_pause(self, over: Event, has_read: Event) -> None:
         while not over.is_set():
-            self.tell_pause()
+            self.write_pause()
             self.heed_pause()
             has_read.set()
             if self._scheduler.throttled.wait(READ_SECONDS):
                 self._scheduler.throttled.clear()
-        self.tell_pause()
+        self.write_pause()
         # A pause that lasts stays for a process that begins before its end. Another process may have been told one
         # since the last look: whoever deletes that keeps it from all others.
         self.heed_pause()

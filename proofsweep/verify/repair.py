@@ -14,7 +14,7 @@ from proofsweep.store.heartbeat import Signs
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import BegunLeg, OperationRecord, RunRecord
-from proofsweep.verify.commit import LegParts, finish_leg, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg, finish_leg
 
 _ABANDONED_SECONDS = 3_600  # without a sign of life
 # Where a leg's facts have its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
@@ -83,5 +83,5 @@ def _end_dead_leg(results: Results, run: AnyRun, leg: BegunLeg) -> None:
     parts = LegParts.found(results, run, leg.leg, leg.holder.writer)
     ended_by = EndedBy(leg.ends_as or EndedBy.KILLED)
     with suppress(RunIsActive):  # another process ended it meanwhile, or its own did
-        settle_leg(parts, ended_by, facts, is_given_up=leg.is_given_up)
+        commit_leg(parts, ended_by, facts, is_given_up=leg.is_given_up)
     log(LogEvent.LEG_TAKEN_OVER, run_id=run.run_id, leg=leg.leg)

@@ -15,7 +15,7 @@ from proofsweep.store.journal import CompletedRows
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunRecord
-from proofsweep.verify.attempt import settle_last_legs, supersede
+from proofsweep.verify.attempt import recover_last_legs, supersede
 from proofsweep.verify.repair import BOUNDS
 
 RESUME_DAYS = 35.0  # a catalog's unfinished run goes on first if it was planned at most so long ago
@@ -60,7 +60,7 @@ class RunChoice:
         RunIsActive if one is worked on.
         """
         for plan in self._unfinished(since, identity):
-            settle_last_legs(self.results, plan, utc_now)
+            recover_last_legs(self.results, plan, utc_now)
             completed = CompletedRows.load(self.results, plan)
             # A pass ends its own runs. Of another run, later ones may have verified all that remains of it.
             if not completed.remaining or plan.catalog_kind == INGEST:
@@ -136,7 +136,7 @@ class RunChoice:
         if run_id is None:
             return None, bounds
         plan = self.results.plan(run_id)
-        settle_last_legs(self.results, plan, utc_now)
+        recover_last_legs(self.results, plan, utc_now)
         record = self.results.log.runs().records[run_id]
         begun = sorted(record.begun, key=lambda leg: leg.entry)
         own = [leg for leg in begun if leg.holder.facts.get("flow_run_id") == flow_run_id]

@@ -99,7 +99,7 @@ def _work(leg: Leg, item: WorkItem) -> bool:
         return False
     began_at = leg.scheduler.clock()
     try:
-        done = verify_item(item, leg.verify, partial(leg.trail.note, item.manifest_row))
+        done = verify_item(item, leg.verify, partial(leg.trail.record, item.manifest_row))
         if isinstance(done, Deferred):
             return False
         return leg.attribution.admit(done, row_of(done, leg.row_context), began_at)

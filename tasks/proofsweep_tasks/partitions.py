@@ -15,7 +15,7 @@ from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds, Plan, left_of
 from proofsweep.store.legs import Legs, ask_to_stop
 from proofsweep.store.parts import Results
-from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
+from proofsweep.verify.attempt import recover_last_legs, unfinished_partitions
 from proofsweep_tasks.fan_out import fan_out
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 from proofsweep_tasks.verify_partition import verify_partition
@@ -32,7 +32,7 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, flow_run_id: str | None) ->
     """
     partitions = [0]
     if plan.partitions > 1:
-        settle_last_legs(app.results, plan, utc_now)
+        recover_last_legs(app.results, plan, utc_now)
         partitions = unfinished_partitions(app.results, plan)
         has_dask = app.settings.dask.address is not None or find_spec("prefect_dask") is not None
         if partitions and has_dask:

@@ -63,9 +63,9 @@ def is_cancelled_in_prefect() -> bool:
         return False
 
 
-def tell_alerts(app: App, gather: Gather) -> None:
+def send_alerts(app: App, gather: Gather) -> None:
     """Tell what must be told, each cause once, with the flow run's page. If that fails, one line says so."""
-    for line in app.tell(gather, _page):
+    for line in app.send_alerts(gather, _page):
         log(LogEvent.ALERT_MISSED, why=line)
         say(line)
 

@@ -12,7 +12,7 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 
 from .left_behind import let_holder_die
 
@@ -82,4 +82,4 @@ def leave_operation(
     if is_killed:
         let_holder_die(results, operation, 1)
     else:
-        settle_leg(LegParts(results, operation, 1), EndedBy.COMPLETE, {})
+        commit_leg(LegParts(results, operation, 1), EndedBy.COMPLETE, {})

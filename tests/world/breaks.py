@@ -430,8 +430,8 @@ BREAKS: Sequence[Break] = (
     Break(
         name="the first file is left out of the plan",
         module="proofsweep.verify.plan",
-        old=("            survey.note(item)\n            items.add(item)"),
-        new=("            survey.note(item)\n            if survey.items > 1:\n                items.add(item)"),
+        old=("            survey.add(item)\n            items.add(item)"),
+        new=("            survey.add(item)\n            if survey.items > 1:\n                items.add(item)"),
         level="quiet",
         seed=1,
         check="last_night",
@@ -475,7 +475,7 @@ BREAKS: Sequence[Break] = (
     Break(
         name="a pause is told to no other process",
         module="proofsweep.verify.rate_leases",
-        old="            self.tell_pause()\n            self.heed_pause()",
+        old="            self.write_pause()\n            self.heed_pause()",
         new="            self.heed_pause()",
         level="two",
         seed=21,

@@ -23,7 +23,7 @@ from proofsweep.queries.status import describe_run, only_active_run, stop_run
 from proofsweep.queries.store_status import store_status
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.latest import refresh
-from proofsweep.verify.attempt import settle_last_legs, supersede, unfinished_partitions
+from proofsweep.verify.attempt import recover_last_legs, supersede, unfinished_partitions
 from proofsweep.verify.resume import unfinished_runs
 from proofsweep.verify.worker import verify_batch, work_last
 
@@ -137,7 +137,7 @@ class Commands:
         plan = app.results.plan(run_id)
         partitions = [0]
         if plan.partitions > 1:
-            settle_last_legs(app.results, plan, app.planner.clock)
+            recover_last_legs(app.results, plan, app.planner.clock)
             partitions = unfinished_partitions(app.results, plan)
         if plan.partitions > 1 and self.begin_workers is not None:
             workers = self.begin_workers(run_id, partitions)

@@ -292,11 +292,11 @@ class StoredRun:
             journaled.add(row, calls)
         journaled.flush()
         parts = commit.LegParts.found(self.results, self.plan, leg)
-        commit.settle_leg(parts, EndedBy(ended_by), facts)
+        commit.commit_leg(parts, EndedBy(ended_by), facts)
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""
-        history.note_leg(self.results, self.plan)
+        history.record_leg(self.results, self.plan)
         latest.refresh(self.results)
 
 
@@ -312,7 +312,7 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     for row in rows:
         journaled.add({"operation_id": operation_id, "environment": environment} | row, [])
     journaled.flush()
-    commit.settle_leg(commit.LegParts(results, operation, 1), EndedBy.COMPLETE, {})
+    commit.commit_leg(commit.LegParts(results, operation, 1), EndedBy.COMPLETE, {})
 
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:

@@ -188,9 +188,9 @@ def test_an_alert_that_fails_is_one_line(change: Change, tmp_path: Path) -> None
     (tmp_path / "urls").write_text("json://127.0.0.1/a")
     app = App(change(ALERTS__URLS_FILE=tmp_path / "urls"))
 
-    (mistake,) = app.tell(lambda: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
+    (mistake,) = app.send_alerts(lambda: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
     (tmp_path / "urls").write_text("")
-    (wrong,) = app.tell(app.alert_facts.end_of_flow("verify-catalog", "Outage", "It does not answer."))
+    (wrong,) = app.send_alerts(app.alert_facts.end_of_flow("verify-catalog", "Outage", "It does not answer."))
 
     assert wrong.startswith(f"Nobody could be told: The file {tmp_path}/urls holds no alert URL")
     assert mistake == "Nobody could be told, through a mistake of this program (ZeroDivisionError)."

@@ -20,7 +20,7 @@ from proofsweep.queries.status import describe_run
 from proofsweep.store.layout import receipt_name
 from proofsweep.store.objects import FolderStore, sha256_hex
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.verify.attempt import settle_last_legs
+from proofsweep.verify.attempt import recover_last_legs
 
 from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
 from ...worlds.core import prune_old
@@ -321,7 +321,7 @@ def test_files_that_are_no_parts_are_named_and_stop_nothing(results: Results, ro
         "verdicts/run_date=2026-11-02/Thumbs.db belongs to no run or operation of this store",
     ]
     assert describe_run(results, NEWEST).is_over
-    settle_last_legs(results, results.plan(NEWEST), lambda: datetime.now(UTC))
+    recover_last_legs(results, results.plan(NEWEST), lambda: datetime.now(UTC))
 
 
 def test_what_is_pruned_while_the_audit_reads_is_not_blamed(

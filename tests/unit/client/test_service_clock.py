@@ -22,7 +22,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def note(clock: ServiceClock, sent: float, answered: float, received: float, *, ahead: float = 0.0) -> None:
     """Let the service answer between two moments; its `Date` is the whole second."""
     date = (TRUE + timedelta(seconds=answered + ahead)).replace(microsecond=0)
-    clock.note(date, sent, received)
+    clock.record(date, sent, received)
 
 
 def error_of(clock: ServiceClock, at: float) -> float:

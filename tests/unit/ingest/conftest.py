@@ -30,7 +30,7 @@ from proofsweep.store.lease import Lease, Term
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 from proofsweep.verify.plan import Planner
 
 from ...worlds.ddex_messages import Sending, Track, put_release, sent
@@ -110,7 +110,7 @@ class Watched:
             targets[Disposition.ACCEPTED] = str(self.root / self.accepted)
         disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
         lease = Lease(self.results.store, "watched", "busy")
-        self.term = self.term or lease.take({})
+        self.term = self.term or lease.acquire({})
         return IngestPass(WatchedFolder(context=self.context(), lease=lease, term=self.term, disposal=disposal))
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
@@ -128,7 +128,7 @@ class Watched:
         if rows:
             self.results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", rows)
         ended_by = EndedBy.COMPLETE if len(rows) == len(remaining) else EndedBy.QUOTA
-        settle_leg(LegParts.found(self.results, plan, leg), ended_by, {})
+        commit_leg(LegParts.found(self.results, plan, leg), ended_by, {})
 
     def _row(self, plan: Plan, leg: int, item: WorkItem) -> Row | None:
         audio = Path(item.audio)

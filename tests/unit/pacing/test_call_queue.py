@@ -31,7 +31,7 @@ def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> None:
 def served(queue: CallQueue, now: float = 1.0) -> list[Ticket]:
     """Let all calls go that may, a little later each time."""
     found = []
-    while (ticket := queue.take_next(now)) is not None:
+    while (ticket := queue.pop_next(now)) is not None:
         found.append(ticket)
         now += 0.001
     return found
@@ -46,7 +46,7 @@ def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
     while queue.wake_at(now) < math.inf:
         now = max(now, queue.wake_at(now))
         queue.pacer.pace = 6.0
-        ticket = queue.take_next(now)
+        ticket = queue.pop_next(now)
         if ticket is not None:
             queue.was_answered(ticket)
             queue.was_uploaded(ticket.holder)
@@ -54,7 +54,7 @@ def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
     assert 40 - queue.waiting(Priority.NEW_SLOT) == 13
 
     queue.enter(Priority.OTHER, 0)
-    queue.take_next(now + 1.0)
+    queue.pop_next(now + 1.0)
     assert queue.wake_at(now + 1.0) < math.inf
 
 
@@ -109,7 +109,7 @@ def test_a_slot_that_is_not_used_makes_room() -> None:
     tickets = []
     for holder in range(9):
         queue.enter(Priority.NEW_SLOT, holder)
-        ticket = queue.take_next(holder * 20.0)
+        ticket = queue.pop_next(holder * 20.0)
         queue.was_uploaded(holder)
         tickets.append(ticket)
     queue.enter(Priority.NEW_SLOT, 9)
@@ -147,7 +147,7 @@ def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> Non
             answered += now > 60.0
         if not queue.waiting(Priority.OTHER):
             queue.enter(Priority.OTHER, object())
-        if (ticket := queue.take_next(now)) is None:
+        if (ticket := queue.pop_next(now)) is None:
             continue
         if len(in_hand) < 3:
             in_hand.append((now + 0.75, ticket))
@@ -166,10 +166,10 @@ def test_a_look_at_other_processes_without_a_pause_slows_no_search() -> None:
         queue = CallQueue(Pacer())
         for step in range(600):
             if is_shared and step % 100 == 0:
-                queue.take(Share(part=0.5, rate=None, lease=None), 0.01 * step)
+                queue.apply_share(Share(part=0.5, rate=None, lease=None), 0.01 * step)
                 queue.pause(0.01 * step, 0.0)
             queue.enter(Priority.OTHER, object())
-            if (ticket := queue.take_next(0.01 * step)) is not None:
+            if (ticket := queue.pop_next(0.01 * step)) is not None:
                 queue.was_answered(ticket)
         paces.append(queue.pacer.pace)
 

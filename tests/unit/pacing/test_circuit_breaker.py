@@ -48,7 +48,7 @@ def test_what_opens_it(events: list[Event], *, opens: bool) -> None:
     """One row, one sequence of events, two in a second; the comments say why."""
     breaker = CircuitBreaker()
 
-    asked = [breaker.note(exchange(*event), now / 2) for now, event in enumerate(events)]
+    asked = [breaker.record(exchange(*event), now / 2) for now, event in enumerate(events)]
 
     assert asked == [False] * (len(events) - 1) + [opens]
 
@@ -57,9 +57,9 @@ def test_a_short_burst_of_failures_does_not_open_it() -> None:
     """So do files that fail alike beside each other; in an outage it goes on."""
     breaker = CircuitBreaker()
 
-    burst = [breaker.note(exchange(VERIFY, 503), 0.02 * number) for number in range(2 * ENOUGH)]
+    burst = [breaker.record(exchange(VERIFY, 503), 0.02 * number) for number in range(2 * ENOUGH)]
 
-    assert (any(burst), breaker.note(exchange(VERIFY, 503), FAILING_SECONDS)) == (False, True)
+    assert (any(burst), breaker.record(exchange(VERIFY, 503), FAILING_SECONDS)) == (False, True)
 
 
 def test_the_first_probe_goes_at_once_and_the_waits_after_it_double() -> None:

@@ -7,12 +7,12 @@ import pytest
 from benchmarks.simulation.shared_lane import NEW_FILES, SHARED, SharedLane, play_shared
 from proofsweep.pacing.rate_share import (
     GONE_SECONDS,
+    PauseNotice,
     RateLease,
     RateReport,
     RateShare,
     Share,
     SharedPause,
-    ToldPause,
     Weight,
 )
 
@@ -96,8 +96,8 @@ def test_one_begins_after_the_other_when_a_pause_is_over(rate: float, turn_secon
     assert process.turn_seconds == pytest.approx(turn_seconds)
 
 
-def told(pause_seconds: float = 5.0, teller: str = "a", writes: int = 1, told_at: float | None = None) -> ToldPause:
-    return ToldPause(teller=teller, writes=writes, pause_seconds=pause_seconds, told_at=told_at)
+def told(pause_seconds: float = 5.0, teller: str = "a", writes: int = 1, told_at: float | None = None) -> PauseNotice:
+    return PauseNotice(teller=teller, writes=writes, pause_seconds=pause_seconds, told_at=told_at)
 
 
 def test_a_pause_that_appears_began_when_it_was_read() -> None:

@@ -37,7 +37,7 @@ class World:
         return time.monotonic() + self.ahead_seconds
 
     def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
-        self.scheduler.note(exchange(call, 429), ticket)
+        self.scheduler.record(exchange(call, 429), ticket)
         self.scheduler.pause_all(exchange(call, 429), ticket, wait_seconds)
 
     def throttle_at(self, seconds: float, call: Call, wait_seconds: float) -> None:
@@ -77,7 +77,7 @@ def test_many_threads_keep_the_pace(world: World) -> None:
         for _ in range(10):
             ticket = world.scheduler.wait_turn(Call.VERIFY, object())
             tickets.append(ticket)
-            world.scheduler.note(exchange(Call.VERIFY, 200), ticket)
+            world.scheduler.record(exchange(Call.VERIFY, 200), ticket)
 
     threads = [in_thread(work) for _ in range(20)]
     for thread in threads:
@@ -128,7 +128,7 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Ex
     """A busy lane that moves is only slow; GET /partner/usage is answered while no slot is given for hours."""
     world.throttle_at(0, VERIFY, 1.0)
 
-    world.scheduler.note(between)
+    world.scheduler.record(between)
     world.throttle_at(121, VERIFY, 1.0)
 
     assert (world.stop.reason is not None) is is_lost
@@ -140,7 +140,7 @@ def share(part: float = 1.0, rate: float | None = None) -> Share:
 
 def test_a_part_of_the_rate_is_kept_to(world: World) -> None:
     """The next call waits for its turn; the rate that is told is that of all processes."""
-    world.scheduler.take(share(part=0.25, rate=4.0))
+    world.scheduler.apply_share(share(part=0.25, rate=4.0))
     began = time.monotonic()
 
     for name in "abc":
@@ -156,16 +156,16 @@ def test_a_pause_of_another_process_is_everybodys(world: World) -> None:
     world.scheduler.pause(30.0)
 
     assert world.scheduler.status().pause_seconds > 29.0
-    assert world.scheduler.told_until == -math.inf
+    assert world.scheduler.pause_ends_at == -math.inf
 
 
 def test_a_process_whose_calls_wait_is_hungry(world: World) -> None:
     """One that sends less than it may is not."""
-    world.scheduler.take(share(rate=1e6))
+    world.scheduler.apply_share(share(rate=1e6))
     world.scheduler.wait_turn(Call.UPLOADS, "a")
     is_hungry = world.scheduler.report().is_hungry
 
-    world.scheduler.take(share(rate=20.0))
+    world.scheduler.apply_share(share(rate=20.0))
     for name in "abc":
         world.scheduler.wait_turn(Call.VERIFY, name)
 

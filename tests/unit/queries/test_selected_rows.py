@@ -8,7 +8,7 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.tags import key_of_value
 from proofsweep.queries.selected_rows import SelectedRows, attention_groups, having
 from proofsweep.store.parts import Results
-from proofsweep.verify.history import note_leg
+from proofsweep.verify.history import record_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -27,7 +27,7 @@ def two_nights(results: Results) -> Results:
             for row, (item, outcome) in enumerate(zip("abcdef", outcomes, strict=True))
         ]
         end_leg(results, plan, rows)
-        note_leg(results, plan)
+        record_leg(results, plan)
     return results
 
 

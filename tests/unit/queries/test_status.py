@@ -20,7 +20,7 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 from proofsweep.verify.resume import run_worked_on_by, unfinished_runs
 
 from ...worlds.core import StoredRun, begin_leg
@@ -68,7 +68,7 @@ def test_each_receipt_is_read_once(results: Results, plan: Plan, monkeypatch: py
     for leg in (1, 2):
         StoredRun(results, plan).take(leg)
         write_journal(results, plan, leg, [leg])
-        settle_leg(LegParts.found(results, plan, leg), EndedBy.WINDOW, {})
+        commit_leg(LegParts.found(results, plan, leg), EndedBy.WINDOW, {})
     read, names = FolderStore.read, list[str]()
     monkeypatch.setattr(FolderStore, "read", lambda store, name: names.append(name) or read(store, name))
 

@@ -31,9 +31,9 @@ def take_for_another(lease: Lease, number: int = 1, **changes: object) -> None:
 def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:
     with sole_process(lease, {}) as term:
         with pytest.raises(RunIsActive, match=rf"The shop is kept by process {os.getpid()} on "):
-            lease.take({})
+            lease.acquire({})
         assert not term.is_lost()
-    assert lease.take({}).number == 2
+    assert lease.acquire({}).number == 2
 
 
 @pytest.mark.parametrize("changes", [{"process_started": "earlier"}, {"machine": "another"}])
@@ -41,7 +41,7 @@ def test_the_term_of_a_process_that_is_gone_is_followed_by_the_next(lease: Lease
     """On this machine that is known at once, of another one after a silence."""
     take_for_another(lease, **changes)
 
-    assert lease.take({}).number == 2
+    assert lease.acquire({}).number == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff"])
@@ -49,14 +49,14 @@ def test_a_lease_that_cannot_be_read_keeps_nobody_out(lease: Lease, content: byt
     """A folder must not be locked for ever."""
     lease.store.create(layout.lease_name("r", 1), content)
 
-    assert lease.take({}).number == 2
+    assert lease.acquire({}).number == 2
 
 
 def test_a_process_that_was_frozen_learns_that_it_lost_the_folder(lease: Lease) -> None:
     """By the next term; also if a gateway let another process write over its own."""
-    frozen = lease.take({})
+    frozen = lease.acquire({})
     late = replace(lease, clock=lambda: NOW + timedelta(minutes=5))
-    next_one = late.take({})
+    next_one = late.acquire({})
 
     assert (frozen.is_lost(), next_one.is_lost()) == (True, False)
     assert "The shop is kept by process" in str(frozen.lost_error())

@@ -202,7 +202,7 @@ class World:
         read = None if what.outcome in [each.outcome for each in GONE] else READ
         done = Finished(item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read)
         done = replace(done, original=done) if what.is_copy else replace(done, exchanges=what.exchanges)
-        if row in self.put_aside and self.attribution.next_to_try_again() is None:
+        if row in self.deferred_rows and self.attribution.next_to_try_again() is None:
             self.attribution.begin_round()
         began_at = self.now if began_at is None else began_at
         self.now += 1.0
@@ -215,8 +215,8 @@ class World:
             self.attribution.finish()
 
     @property
-    def put_aside(self) -> set[int]:
-        return self.attribution.put_aside
+    def deferred_rows(self) -> set[int]:
+        return self.attribution.deferred_rows
 
     @property
     def made(self) -> list[str]:
@@ -298,7 +298,7 @@ def test_what_becomes_of_a_row(world: World, steps: list[Step], check: Result | 
 
     assert fate_of(world, 0) == expected
     assert bool(world.checks) is (check is not None)
-    assert (0 in world.put_aside) is (0 not in world.written)
+    assert (0 in world.deferred_rows) is (0 not in world.written)
 
 
 @pytest.mark.parametrize(("result", "expected"), [(RIGHT, "rejected"), (NOTHING_KNOWN, "rejected"), (WRONG, DOWN_ENDS)])
@@ -410,7 +410,7 @@ def test_while_checks_come_out_wrong_only_they_go_and_their_waits_double(
 
     assert list(dict.fromkeys(when - began for _, when in world.checks)) == [0.0, 10.0, 30.0, 60.0]
     assert (world.held[0], set(world.held[1:])) == (False, {True})
-    assert (world.written, world.put_aside, world.ended_by) == ({}, {0}, ended_by)
+    assert (world.written, world.deferred_rows, world.ended_by) == ({}, {0}, ended_by)
 
 
 def test_what_failed_in_an_outage_is_tried_again_when_it_is_over(world: World) -> None:
@@ -427,7 +427,7 @@ def test_what_failed_in_an_outage_is_tried_again_when_it_is_over(world: World) -
     world.try_one(3, VALID)
 
     assert (then, world.forgotten, world.scheduler.is_open) == ({2: "accepted"}, 3, False)
-    assert (world.written, world.put_aside) == ({0: "failed", 2: "accepted", 3: "accepted"}, {1})
+    assert (world.written, world.deferred_rows) == ({0: "failed", 2: "accepted", 3: "accepted"}, {1})
 
 
 def test_a_check_decides_only_about_tries_that_ended_before_it_began(world: World) -> None:
@@ -509,7 +509,7 @@ def test_a_leg_that_ends_believes_nothing_more(world: World) -> None:
 
 def let_calls_fail(world: World, status: int = 503) -> None:
     for _ in range(12):
-        world.scheduler.note(exchange(Call.VERIFY, status))
+        world.scheduler.record(exchange(Call.VERIFY, status))
         world.now += 0.2
 
 

@@ -38,7 +38,7 @@ class Leg:
     def __post_init__(self) -> None:
         partner: Any = self
         self.budget = Budget(self.bounds, partner, self.stop, lambda: NOW)
-        self.budget.take_reading(self.quota, None)
+        self.budget.record_reading(self.quota, None)
 
     def within(self, claim: Callable[[Call], None]) -> "Leg":
         assert claim is not None
@@ -62,7 +62,7 @@ class Leg:
     def spend(self, call: Call, row: int | None) -> None:
         self.budget.claim(row, call)
         self.charged += 1
-        self.budget.note(exchange(call), row)
+        self.budget.record(exchange(call), row)
 
     def begin(self, row: int) -> bool:
         if not self.budget.may_begin(row):
@@ -266,7 +266,7 @@ def test_a_call_that_was_never_sent_is_still_owed() -> None:
     leg = Leg(bounds=Bounds(max_calls=3))
     assert leg.begin(0)
     leg.budget.claim(0, Call.UPLOADS)
-    leg.budget.note(exchange(Call.UPLOADS, bytes_sent=None), 0)
+    leg.budget.record(exchange(Call.UPLOADS, bytes_sent=None), 0)
 
     assert leg.budget.spent == 0
     leg.spend(Call.UPLOADS, 0)
@@ -280,7 +280,7 @@ def test_a_call_without_key_or_never_sent_costs_nothing(free: Exchange) -> None:
     leg = Leg(10)
     if free.call.is_keyed:
         leg.budget.claim(None, free.call)
-    leg.budget.note(free, None)
+    leg.budget.record(free, None)
 
     assert leg.budget.left == 10
 

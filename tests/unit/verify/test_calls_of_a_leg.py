@@ -109,7 +109,7 @@ def test_no_leg_makes_more_calls_than_it_was_given(
 @pytest.mark.parametrize("name", ["down", "half down", "refuses for a while"])
 def test_no_leg_uses_the_reserve(new_leg: LegBuilder, service: ScriptedService, name: str, reserve: int) -> None:
     leg = new_leg.leg(new_leg.plan(8), bounds=Bounds(reserve=reserve))
-    leg.budget.take_reading(900, None)
+    leg.budget.record_reading(900, None)
     service.script.update({call: list(answers) for call, answers in WORLDS[name].items()})
     for number in range(99):  # each reading tells what is really left
         service.script[Call.USAGE].append(Scripted(document={"plan": {}, "days": []}, remaining=900 - number))

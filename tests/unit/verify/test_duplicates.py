@@ -47,7 +47,7 @@ def test_many_copies_of_one_file_do_not_starve_the_run(path: str) -> None:
         try:
             return original()
         finally:  # one that asks only after the first was settled is a first itself
-            duplicates.settle(KEY, None)
+            duplicates.resolve(KEY, None)
 
     original()  # the first, whose own verification takes its time
     copies = [workers.submit(copy) for _ in range(30)]
@@ -55,7 +55,7 @@ def test_many_copies_of_one_file_do_not_starve_the_run(path: str) -> None:
 
     assert other_work.wait(10.0)
     assert not any(each.done() for each in copies)
-    duplicates.settle(KEY, None)
+    duplicates.resolve(KEY, None)
     assert [each.result(10.0) for each in copies] == [None] * 30
     workers.shutdown()
 
@@ -84,7 +84,7 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
 
     with open_audio(path) as audio:
         first = duplicates.original_of(KEY, audio)
-        duplicates.settle(KEY, done)
+        duplicates.resolve(KEY, done)
         second = duplicates.original_of(KEY, audio)
 
     assert first is None
@@ -99,7 +99,7 @@ def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyP
     with open_audio(path) as audio:
         for key in keys:
             assert duplicates.original_of(key, audio) is None
-            duplicates.settle(key, ended(ACCEPTED, ABC))
+            duplicates.resolve(key, ended(ACCEPTED, ABC))
         served = [duplicates.original_of(key, audio) for key in (keys[3], keys[0])]
 
     assert [each is not None for each in served] == [True, False]
@@ -114,7 +114,7 @@ def test_long_answers_are_forgotten_sooner(path: str) -> None:
     with open_audio(path) as audio:
         for key in keys:
             assert duplicates.original_of(key, audio) is None
-            duplicates.settle(key, long)
+            duplicates.resolve(key, long)
         served = [duplicates.original_of(key, audio) for key in (keys[9], keys[0])]
 
     assert [each is not None for each in served] == [True, False]
@@ -175,7 +175,7 @@ def test_copies_of_a_file_that_gets_no_answer_are_not_sent_one_after_the_other_f
             nonlocal failed
             failed += 1
             assert seconds > 0.0
-            duplicates.settle(KEY, None)
+            duplicates.resolve(KEY, None)
             assert duplicates.original_of(KEY, audio) is None
 
     duplicates = DuplicateCache(Switch())

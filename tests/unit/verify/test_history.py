@@ -10,7 +10,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
+from proofsweep.verify.history import learned_rate, newest_measurement, record_leg
 
 from ...worlds.core import begin_leg, write_receipt
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -48,10 +48,10 @@ def entries_of_legs(results: Results) -> dict[str, list[int | None]]:
 
 def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path, results: Results) -> None:
     """The log has the leg, so the next one knows what the checkpoint lacks."""
-    note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]))
+    record_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]))
     before = list(tmp_path.glob("_index/*"))
 
-    note_leg(results, end(results, RUNS[1]))
+    record_leg(results, end(results, RUNS[1]))
 
     assert before == []
     assert len(list(tmp_path.glob("_index/*"))) == 1

@@ -30,7 +30,7 @@ from proofsweep.store.log import Log
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.verify import commit
 from proofsweep.verify.attempt import open_leg
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 
 from ...worlds.ended_runs import plan_of_run
 from ..scripted_service import NOW
@@ -254,7 +254,7 @@ class OwnProcess:
             elif act == "publish":
                 _twice(parts.publish)
             else:
-                settle_leg(parts, EndedBy.COMPLETE, {})
+                commit_leg(parts, EndedBy.COMPLETE, {})
 
 
 def _row(number: int) -> dict[str, object]:
@@ -272,7 +272,7 @@ def _twice(act: Callable[[], None]) -> None:
 
 def take_over(results: Results) -> None:
     """A process that found the leg dead."""
-    settle_leg(LegParts.found(results, PLAN, 1), EndedBy.KILLED, {})
+    commit_leg(LegParts.found(results, PLAN, 1), EndedBy.KILLED, {})
 
 
 def begun_leg() -> dict[str, bytes]:
@@ -435,7 +435,7 @@ class Beginner:
     def __call__(self, results: Results) -> None:
         held = open_leg(results, self.run, lambda: NOW, {})
         if self.ends:
-            settle_leg(LegParts(results, self.run, held.number), EndedBy.CANCELLED, {})
+            commit_leg(LegParts(results, self.run, held.number), EndedBy.CANCELLED, {})
 
 
 def finisher(results: Results) -> None:

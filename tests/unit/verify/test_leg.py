@@ -12,7 +12,7 @@ from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import Plan
-from proofsweep.pacing.scheduler import LaneStatus, Scheduler
+from proofsweep.pacing.scheduler import RateStatus, Scheduler
 from proofsweep.store import layout
 from proofsweep.store.heartbeat import LegProgress, together
 from proofsweep.store.journal import CompletedRows
@@ -22,11 +22,11 @@ from proofsweep.verify import attempt, commit
 from proofsweep.verify.attempt import (
     leg_session,
     open_leg,
-    settle_last_legs,
+    recover_last_legs,
     unfinished_partitions,
 )
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.commit import LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, commit_leg
 from proofsweep.verify.leg import Heartbeat, Leg, ProgressMeter
 from proofsweep.verify.worker import verify_batch
 
@@ -54,7 +54,7 @@ class Run:
     def work(self, act: Callable[[Leg], object] = lambda _: None) -> None:
         """Begin a leg, do something in it, and verify all that remains."""
         leg = self.new_leg.leg(self.plan, open_leg(self.results, self.plan, lambda: NOW, {}))
-        leg.budget.take_reading(1_000, RESET)
+        leg.budget.record_reading(1_000, RESET)
         with leg_session(leg, BEGUN, lambda: NOW):
             act(leg)
             verify_batch(leg)
@@ -195,7 +195,7 @@ def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
 
     def run_out(leg: Leg) -> None:
         service.usual[Call.USAGE] = Scripted(status=429, retry_after=86_400.0, remaining=0)
-        leg.budget.take_reading(7, None)
+        leg.budget.record_reading(7, None)
         leg.budget.ran_out = RunMustStop("The quota is spent.", ended_by="quota")
         leg.stop.pull(leg.budget.ran_out)
 
@@ -297,7 +297,7 @@ def test_a_run_that_cannot_be_ended_stops_nobody_else(run: Run) -> None:
 def test_what_a_frozen_process_journals_after_its_end_is_deleted_by_the_next_leg(run: Run) -> None:
     run.begin_next()
     let_holder_die(run.results, run.plan, 1)
-    settle_last_legs(run.results, run.plan, lambda: NOW)
+    recover_last_legs(run.results, run.plan, lambda: NOW)
     write_journal(run.results, run.plan, 1, [1, 2], "more")
 
     run.work()
@@ -324,7 +324,7 @@ def test_legs_of_other_partitions_are_left_alone(run: Run) -> None:
     assert ([item.manifest_row for item in first.items()], first.before) == ([1], 1)
     assert ([item.manifest_row for item in second.items()], second.remaining) == ([3], 1)
     with pytest.raises(RunIsActive, match=r"Leg [23] of run"):
-        settle_last_legs(results, plan, lambda: NOW)
+        recover_last_legs(results, plan, lambda: NOW)
 
 
 def test_a_run_that_had_begun_is_not_superseded_by_another_at_work(run: Run) -> None:
@@ -339,7 +339,7 @@ def test_a_run_that_had_begun_is_not_superseded_by_another_at_work(run: Run) -> 
 
     with pytest.raises(RunIsActive):
         open_leg(results, plan, lambda: NOW, {})
-    settle_leg(LegParts(results, rival, held.number), EndedBy.CANCELLED, {})
+    commit_leg(LegParts(results, rival, held.number), EndedBy.CANCELLED, {})
 
     assert open_leg(results, plan, lambda: NOW, {}).number == 2
     assert run.receipt(1)["ended_by"] == "killed"
@@ -355,7 +355,7 @@ def test_a_run_that_never_began_is_superseded_by_one_that_began_since_it_was_rea
     results.write_plan(rival)
     held = open_leg(results, rival, lambda: NOW, {})
     if is_over:
-        settle_leg(LegParts(results, rival, held.number), EndedBy.CANCELLED, {})
+        commit_leg(LegParts(results, rival, held.number), EndedBy.CANCELLED, {})
 
     with pytest.raises(RunIsActive, match=rival.run_id):
         open_leg(results, plan, lambda: NOW, {})
@@ -375,7 +375,7 @@ def test_who_is_killed_while_it_supersedes_its_run_leaves_it_superseded(
     results.write_plan(rival)
     open_leg(results, rival, lambda: NOW, {})
     with monkeypatch.context() as patched:
-        patched.setattr(attempt, "settle_leg", _killed)
+        patched.setattr(attempt, "commit_leg", _killed)
         with pytest.raises(KeyboardInterrupt):
             open_leg(results, plan, lambda: NOW, {})
     let_holder_die(results, plan, 1)
@@ -411,7 +411,7 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
     assert leg.completed.remaining == 9
 
     lanes = iter([*({"pause_seconds": 60.0, "is_outage": outage} for outage in (False, True)), {}])
-    monkeypatch.setattr(Scheduler, "status", lambda _: LaneStatus(5.0, **next(lanes)))
+    monkeypatch.setattr(Scheduler, "status", lambda _: RateStatus(5.0, **next(lanes)))
     seen = [leg.progress.waiting for _ in range(2)]
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waiting)

@@ -101,7 +101,7 @@ def test_a_pair_is_probed_with_a_sidecar_and_where_a_verdict_is_needed_a_status_
 def test_the_quota_is_asked_for_while_all_others_are_held(leg: Leg, checks: Checks, service: ScriptedService) -> None:
     """By this leg's account no call is left for a probe; the service knows better."""
     service.usual[Call.VERIFY] = REJECTED
-    leg.budget.take_reading(2, None)
+    leg.budget.record_reading(2, None)
     leg.scheduler.probe_failed()
     found: list[CheckFinding] = []
 

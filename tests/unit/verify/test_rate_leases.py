@@ -39,7 +39,7 @@ class Process:
     def __post_init__(self) -> None:
         pace, retry, timeouts = PaceSettings(first_rate=20.0), RetrySettings(), TimeoutSettings()
         clock = ServiceClock(own=lambda: self.now + timedelta(seconds=self.seconds_ahead))
-        clock.note(self.now, monotonic(), monotonic())
+        clock.record(self.now, monotonic(), monotonic())
         service = Service(SERVICE, pace, retry, timeouts, lambda: KEY, proxies=Proxies({}), clock=clock)
         self.scheduler, self.leases = service.scheduler, RateLeases(self.store, service, rate=self.remembered)
         self.scheduler.remember(self.remembered)
@@ -89,7 +89,7 @@ def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(
     """Of what is left of it, and of at most two minutes. `check` writes no lease for that."""
     one, other = Process(store), Process(store, now=NOW + timedelta(seconds=later_seconds), seconds_ahead=3_600.0)
     one.is_told(told_seconds)
-    one.leases.tell_pause()
+    one.leases.write_pause()
 
     (other.leases.heed if is_heeded_alone else other.leases.heed_pause)()
 

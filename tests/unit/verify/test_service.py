@@ -45,7 +45,7 @@ def test_a_clock_that_differs_by_more_than_a_minute_is_told_once(
     opened: Service, capsys: pytest.CaptureFixture[str], seconds: float, told: str
 ) -> None:
     moment = monotonic()
-    opened.clock.note(NOW + timedelta(seconds=seconds), moment, moment)
+    opened.clock.record(NOW + timedelta(seconds=seconds), moment, moment)
 
     opened.status()
     opened.status()

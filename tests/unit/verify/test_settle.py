@@ -19,8 +19,8 @@ from proofsweep.store.legs import HeldLeg
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.attempt import settle_last_legs
-from proofsweep.verify.commit import PART_BYTES, LegParts, count_leg, settle_leg
+from proofsweep.verify.attempt import recover_last_legs
+from proofsweep.verify.commit import PART_BYTES, LegParts, commit_leg, count_leg
 from proofsweep.verify.resume import unfinished_runs
 
 from ...worlds import ended_runs
@@ -58,7 +58,7 @@ def held(new_leg: LegBuilder, plan: Plan) -> HeldLeg:
 
 def settled(results: Results, plan: Plan, ended_by: EndedBy) -> Row:
     """Settle the first leg, as a process that finds it."""
-    return settle_leg(LegParts.found(results, plan, 1), ended_by, {})
+    return commit_leg(LegParts.found(results, plan, 1), ended_by, {})
 
 
 def parts_of(results: Results, plan: Plan, table: str = "verdicts") -> list[tuple[int, bool]]:
@@ -95,7 +95,7 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan) -> None:
             parts.publish()
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
-    settle_leg(parts, EndedBy.COMPLETE, {})
+    commit_leg(parts, EndedBy.COMPLETE, {})
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [2, 0, 1]
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
@@ -173,7 +173,7 @@ def test_what_no_listing_shows_of_a_dead_leg_is_published(results: Results, plan
         journal.flush()
     let_holder_die(results, plan, 1)
 
-    settle_last_legs(Results(HidingStore(Path(results.store.url))), plan, lambda: NOW)
+    recover_last_legs(Results(HidingStore(Path(results.store.url))), plan, lambda: NOW)
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 1, 2]
 
@@ -199,9 +199,9 @@ def test_closing_in_several_parts_may_break_off(
         write_journal(results, plan, 1, [number], f"w{number}")
     let_holder_die(results, plan, 1)
     with pytest.raises(ResultsError, match="broke off"):
-        settle_last_legs(Results(BreakingStore(tmp_path / "results", writes)), plan, lambda: NOW)
+        recover_last_legs(Results(BreakingStore(tmp_path / "results", writes)), plan, lambda: NOW)
 
-    settle_last_legs(results, plan, lambda: NOW)
+    recover_last_legs(results, plan, lambda: NOW)
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 1, 2]
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (1, False), (1, True)]
@@ -286,9 +286,9 @@ def test_a_settlement_that_breaks_off_is_done_by_the_next(
     let_holder_die(results, plan, 1)
     breaking = Results(BreakingStore(tmp_path / "results", writes))
     with pytest.raises(ResultsError, match="broke off"):
-        settle_last_legs(breaking, plan, lambda: NOW)
+        recover_last_legs(breaking, plan, lambda: NOW)
 
-    settle_last_legs(results, plan, lambda: NOW)
+    recover_last_legs(results, plan, lambda: NOW)
 
     (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
     receipt = results.receipts(plan)[1]
@@ -323,12 +323,12 @@ def test_a_run_goes_on_while_a_killed_leg_has_exchanges_to_publish(results: Resu
     with pytest.raises(ResultsError, match="broke off"):
         LegParts(Results(BreakingStore(Path(results.store.url), 1)), plan, 2).close()
 
-    row = settle_leg(LegParts.found(results, plan, 1), EndedBy.COMPLETE, {})
+    row = commit_leg(LegParts.found(results, plan, 1), EndedBy.COMPLETE, {})
 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
     assert plan in list(unfinished_runs(results))
     assert [leg.leg for leg in Latest(results).tail if leg.plan == plan] == [1, 2]
-    settle_last_legs(results, plan, lambda: NOW)
+    recover_last_legs(results, plan, lambda: NOW)
     assert plan not in list(unfinished_runs(results))
     assert sorted(rows_of(results, plan, "exchanges"), key=str) == [0, 1, 2, 3]
 

@@ -371,10 +371,10 @@ def test_a_file_has_no_name_and_a_body_beyond_the_bound_is_not_read(
     body = iter([b"123456"] * 9)
 
     with AssetFile() as file:
-        file.take([b"abc"])
+        file.add([b"abc"])
         assert file.read_at(0, 10) == b"abc"
         assert list(tmp_path.iterdir()) == []
-        file.take(body)
+        file.add(body)
 
     assert isinstance(file.error, SourceError)
     assert (file.error.reason, len(list(body))) == ("too_large", 7)
