@@ -58,11 +58,14 @@ def launch(
     chosen = asdict(options) if options else {}
     chosen["home"] = home
     chosen["port"], chosen["storage_port"], chosen["operator_port"] = ports
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
+    command = [sys.executable, "-P", "-m", module, "--ends-with-stdin"]
+    for name, value in chosen.items():
+        option = name.replace("_", "-")
+        command.append(f"--{option}={value}")
     # The process has its own session, so Ctrl-C in a terminal does not reach it. When this process ends, the sandbox's
     # standard input closes, and it ends too.
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-P", "-m", module, "--ends-with-stdin", *arguments],
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -53,9 +53,11 @@ async def issue(service: Service, request: Request) -> Response:
     service.secrets.add(base64.b64encode(sidecar).decode())
     # The service never trusts a stranger, so the registry knows none of its proofs.
     if query.registered and query.sealed_by is not Signer.STRANGER:
-        asset = None if query.legacy else f"{proof_id}.wav"
-        if asset is not None:
-            (service.folder("assets") / asset).write_bytes(audio)
+        asset = None
+        if not query.legacy:
+            asset = f"{proof_id}.wav"
+            file = service.folder("assets") / asset
+            file.write_bytes(audio)
         proof = Proof(
             proof_id=proof_id,
             tenant=tenant,
@@ -68,7 +70,8 @@ async def issue(service: Service, request: Request) -> Response:
         )
         service.proofs.add(proof)
     headers = {"x-proof-id": proof_id, "x-issued-at": str(identity.created_at)}
-    return Response(sidecar if query.legacy else audio, headers=headers)
+    issued = sidecar if query.legacy else audio
+    return Response(issued, headers=headers)
 
 
 def known_tenant(service: Service, tenant: str | None) -> str:
@@ -80,7 +83,8 @@ def known_tenant(service: Service, tenant: str | None) -> str:
 
 
 _CALLS = {"unknown", "*"}
-_CALLS |= {endpoint.name for endpoint in (*gateway.ENDPOINTS, *storage.ENDPOINTS)}
+_CALLS |= {endpoint.name for endpoint in gateway.ENDPOINTS}
+_CALLS |= {endpoint.name for endpoint in storage.ENDPOINTS}
 _Action = Callable[[Service, Request], Awaitable[Response]]
 
 
@@ -111,7 +115,8 @@ async def _add_tenant(service: Service, request: Request) -> Response:
     body = _TenantBody.model_validate_json(await request.body())
     quota = service.options.quota if body.quota is None else body.quota
     key = service.keys.add_tenant(body.name, quota)
-    return JSONResponse({"tenant": key.tenant, "keyId": key.key_id, "apiKey": key.secret}, 201)
+    members = {"tenant": key.tenant, "keyId": key.key_id, "apiKey": key.secret}
+    return JSONResponse(members, 201)
 
 
 async def _set_lane(service: Service, request: Request) -> Response:
@@ -175,7 +180,9 @@ async def _usage(service: Service, request: Request) -> Response:
     for key in service.keys.of_tenant(tenant):
         reading = service.meters.read(key.meter, now)
         (today,) = service.meters.days(key.meter, now, 1)
-        usage.append({"keyId": key.key_id, **asdict(reading), "today": today["used"]})
+        members = {"keyId": key.key_id, **asdict(reading)}
+        members["today"] = today["used"]
+        usage.append(members)
     return JSONResponse({"keys": usage})
 
 
@@ -188,7 +195,7 @@ async def _secrets(service: Service, _request: Request) -> Response:
     return JSONResponse({"secrets": service.secrets.all()})
 
 
-ROUTES = (
+_CONTROLS = (
     ("POST", "/proofs", issue),
     ("DELETE", "/proofs/{proof_id}", _erase),
     ("POST", "/tenants", _add_tenant),
@@ -197,11 +204,14 @@ ROUTES = (
     ("POST", "/clock", _move_clock),
     ("POST", "/faults", _add_fault),
     ("DELETE", "/faults", _clear_faults),
+)
+_RECORDS = (
     ("GET", "/faults", _faults),
     ("GET", "/usage", _usage),
     ("GET", "/exchanges", _exchanges),
     ("GET", "/secrets", _secrets),
 )
+ROUTES = (*_CONTROLS, *_RECORDS)
 
 
 def operator_app(service: Service) -> Starlette:
@@ -217,7 +227,8 @@ def _bound(service: Service, action: _Action) -> Callable[[Request], Awaitable[R
         try:
             return await action(service, request)
         except Refusal as refused:
-            return JSONResponse({"error": refused.error, "code": refused.code}, refused.status)
+            members = {"error": refused.error, "code": refused.code}
+            return JSONResponse(members, refused.status)
         except ValidationError as error:
             return JSONResponse({"error": str(error), "code": "invalid_request"}, 400)
 

@@ -63,13 +63,15 @@ class Operator(AbstractContextManager["Operator"]):
         is_legacy = options.get("legacy", False)
         target = out
         if out.is_dir():
-            target = out / (f"{audio.name}.sidecar" if is_legacy else audio.name)
+            name = f"{audio.name}.sidecar" if is_legacy else audio.name
+            target = out / name
         if target.exists() and target.samefile(audio):
             raise OperatorError(f"the credentialed copy of {audio} must not replace the audio itself")
         options.setdefault("song", audio.stem)
         query = {name: str(value) for name, value in options.items()}
         with audio.open("rb") as stream:
-            response = _checked(self._http.post("/proofs", params=query, content=stream))
+            response = self._http.post("/proofs", params=query, content=stream)
+        _check(response)
         target.write_bytes(response.content)
         proof_id = response.headers["x-proof-id"]
         issued_at = int(response.headers["x-issued-at"])
@@ -102,7 +104,8 @@ class Operator(AbstractContextManager["Operator"]):
 
     def faults(self) -> list[dict[str, Any]]:
         """Return the active faults, each with the calls that it `met` and `struck`."""
-        return list(self._request("GET", "/faults")["faults"])
+        answer = self._request("GET", "/faults")
+        return list(answer["faults"])
 
     def move_clock(self, seconds: float) -> None:
         """Move the sandbox's time; negative seconds move it back."""
@@ -121,11 +124,13 @@ class Operator(AbstractContextManager["Operator"]):
         counts it. A null status means that the connection broke before any header was sent: no client has the
         request id.
         """
-        return list(self._request("GET", f"/exchanges?after={after}")["exchanges"])
+        answer = self._request("GET", f"/exchanges?after={after}")
+        return list(answer["exchanges"])
 
     def secrets(self) -> list[str]:
         """Return every secret that the sandbox ever gave out: a client's records must contain none."""
-        return list(self._request("GET", "/secrets")["secrets"])
+        answer = self._request("GET", "/secrets")
+        return list(answer["secrets"])
 
     def close(self) -> None:
         self._http.close()
@@ -134,14 +139,15 @@ class Operator(AbstractContextManager["Operator"]):
         self.close()
 
     def _request(self, method: str, path: str, **body: object) -> dict[str, Any]:
-        response = _checked(self._http.request(method, path, json=body or None))
+        response = self._http.request(method, path, json=body or None)
+        _check(response)
         answer: dict[str, Any] = {}
         if response.content:
             answer = response.json()
         return answer
 
 
-def _checked(response: httpx.Response) -> httpx.Response:
-    if response.is_success:
-        return response
-    raise OperatorError(response.json()["error"])
+def _check(response: httpx.Response) -> None:
+    if not response.is_success:
+        refusal = response.json()
+        raise OperatorError(refusal["error"])

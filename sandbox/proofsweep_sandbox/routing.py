@@ -71,8 +71,9 @@ class Exchange:
             return default
         # A number of thousands of digits is not even read: Python refuses to.
         digits = text.lstrip("0")
-        is_short = text.isascii() and text.isdigit() and len(digits) <= len(str(highest))
-        if not is_short or not 1 <= int(digits or 0) <= highest:
+        is_number = text.isascii() and text.isdigit()
+        is_short = len(digits) <= len(str(highest))
+        if not is_number or not is_short or not 1 <= int(digits or 0) <= highest:
             raise malformed(f"{name} is a whole number from 1 to {highest}")
         return int(digits)
 

@@ -32,8 +32,15 @@ def serve(
     Once the ports are open, print one line of JSON with the addresses. A benchmark puts its `wrapper` around the whole
     application. Raises OSError if a port is taken or the home cannot be written.
     """
-    sockets = [socket.create_server((options.host, port), backlog=_BACKLOG_CONNECTIONS) for port in options.ports]
-    api, storage, operator = (listener.getsockname()[1] for listener in sockets)
+    sockets: list[socket.socket] = []
+    ports: list[int] = []
+    # Bound before anything is written: port 0 becomes a real one here, and a port that is taken leaves no home behind.
+    for port in options.ports:
+        address = (options.host, port)
+        listener = socket.create_server(address, backlog=_BACKLOG_CONNECTIONS)
+        sockets.append(listener)
+        ports.append(listener.getsockname()[1])
+    api, storage, operator = ports
     service = Service(options, (api, storage, operator))
     # One application behind all three ports: the port tells which of them is asked.
     origins: dict[int, ASGIApp] = {operator: operator_app(service)}
@@ -49,7 +56,8 @@ def serve(
         threading.Thread(target=_stop_after_stdin, args=(server,), daemon=True).start()
     # A client cannot connect to the address that stands for all of this machine's.
     host = "127.0.0.1" if options.host == "0.0.0.0" else options.host  # noqa: S104 - compared, not bound
-    addresses = {"base_url": f"http://{host}:{api}/v1", "operator_url": f"http://{host}:{operator}"}
+    addresses = {"base_url": f"http://{host}:{api}/v1"}
+    addresses["operator_url"] = f"http://{host}:{operator}"
     addresses["key_file"] = str(options.key_file.absolute())
     print(json.dumps(addresses), flush=True)  # noqa: T201 - the launching process reads it
     with suppress(KeyboardInterrupt):  # a person ends it with Ctrl-C

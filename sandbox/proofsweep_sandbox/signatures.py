@@ -36,13 +36,15 @@ class Signatures:
     def cursor(self, listing: str, position: list[int]) -> str:
         """Return an opaque cursor for a position in a listing."""
         text = "-".join(map(str, position))
-        return f"{text}-{self.sign(listing, text)[:16]}"
+        signature = self.sign(listing, text)[:16]
+        return f"{text}-{signature}"
 
     def position(self, listing: str, cursor: str | None) -> list[int] | None:
         """Return the position of a cursor, or None without one; raise a 400 for a cursor that is not this listing's."""
         if cursor is None:
             return None
         text, _, signature = cursor.rpartition("-")
+        # The listing is signed with it: a cursor of one tenant's proofs must not page through another's.
         own = self.sign(listing, text)[:16]
         if not hmac.compare_digest(own.encode(), signature.encode()):
             raise malformed("the cursor is not from this listing")

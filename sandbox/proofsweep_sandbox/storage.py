@@ -71,33 +71,28 @@ def new_slot(service: Service, request: Request, tenant: str) -> Slot:
     now = service.clock.second()
     date = datetime.fromtimestamp(now, UTC)
     expires_at = now + _SLOT_SECONDS
-    fields = {
-        "key": f"verify/{token}",
-        "x-amz-algorithm": "AWS4-HMAC-SHA256",
-        "x-amz-credential": f"SANDBOX/{date:%Y%m%d}/local/s3/aws4_request",
-        "x-amz-date": f"{date:%Y%m%dT%H%M%SZ}",
-    }
+    # Named and spelled as S3 does it, so that a client meets here what it will meet at the partner's storage.
+    fields = {"key": f"verify/{token}", "x-amz-algorithm": "AWS4-HMAC-SHA256"}
+    fields["x-amz-credential"] = f"SANDBOX/{date:%Y%m%d}/local/s3/aws4_request"
+    fields["x-amz-date"] = f"{date:%Y%m%dT%H%M%SZ}"
     policy = _encoded_policy(fields, expires_at)
     fields["policy"] = policy
     fields[_SIGNATURE] = service.signatures.sign("slot", policy)
-    slot = Slot(
-        upload_id=f"upl_{secrets.token_hex(12)}",
-        token=token,
-        tenant=tenant,
-        url=f"{_storage_url(service, request)}/slots/{token}",
-        fields=fields,
-        expires_at=expires_at,
-    )
+    upload_id = f"upl_{secrets.token_hex(12)}"
+    url = f"{_storage_url(service, request)}/slots/{token}"
+    slot = Slot(upload_id=upload_id, token=token, tenant=tenant, url=url, fields=fields, expires_at=expires_at)
     service.slots.add(slot)
     return slot
 
 
 def _encoded_policy(bound: dict[str, str], expires_at: int) -> str:
-    expiration = datetime.fromtimestamp(expires_at, UTC)
-    conditions: list[object] = [{name: value} for name, value in bound.items()]
+    conditions: list[object] = []
+    for name, value in bound.items():
+        conditions.append({name: value})
     conditions.append(["content-length-range", 1, SLOT_BYTES])
-    policy = {"expiration": f"{expiration:%Y-%m-%dT%H:%M:%SZ}", "conditions": conditions}
-    return base64.b64encode(json.dumps(policy).encode()).decode()
+    expiration = f"{datetime.fromtimestamp(expires_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    policy = json.dumps({"expiration": expiration, "conditions": conditions})
+    return base64.b64encode(policy.encode()).decode()
 
 
 async def fill(service: Service, exchange: Exchange) -> Answer:
@@ -119,7 +114,8 @@ async def fill(service: Service, exchange: Exchange) -> Answer:
     partial.replace(uploads / slot.token)
     sha256 = hashlib.sha256(audio).hexdigest()
     service.slots.fill(slot, sha256)
-    return Answer(status=204, headers={"etag": f'"{sha256[:32]}"'})
+    etag = f'"{sha256[:32]}"'
+    return Answer(status=204, headers={"etag": etag})
 
 
 async def _form(exchange: Exchange) -> FormData:

@@ -35,9 +35,11 @@ class Throttle:
     def wait_seconds(self, meter: str, name: str, now: float) -> int:
         """Take a token and return 0, or return the whole seconds until the next token."""
         lane = self._lanes[name]
-        bucket = self._buckets.setdefault((meter, name), _Bucket(lane.burst, now))
+        full = _Bucket(lane.burst, now)
+        bucket = self._buckets.setdefault((meter, name), full)
         passed = max(0.0, now - bucket.at)  # an operator may move the clock back
-        bucket.tokens = min(lane.burst, bucket.tokens + passed * lane.rate)
+        refilled = bucket.tokens + passed * lane.rate
+        bucket.tokens = min(lane.burst, refilled)
         bucket.at = now
         if bucket.tokens >= 1:
             bucket.tokens -= 1

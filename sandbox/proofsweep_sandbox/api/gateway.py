@@ -6,23 +6,11 @@ from uuid import uuid4
 from proofsweep_sandbox.answers import Answer, Refusal, json_answer
 from proofsweep_sandbox.api import proofs, self_service, verification
 from proofsweep_sandbox.registry.keys import Key
-from proofsweep_sandbox.routing import Endpoint, Exchange
+from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.service import Service
 
 # Contract, Endpoints.
-ENDPOINTS = (
-    Endpoint("health", "GET", "/v1/health", self_service.health, is_public=True),
-    Endpoint("keys", "GET", "/v1/partner/keys", self_service.show_keys, is_self_service=True),
-    Endpoint("rotate", "POST", "/v1/partner/keys/rotate", self_service.rotate, is_self_service=True, lane="rotate"),
-    Endpoint("usage", "GET", "/v1/partner/usage", self_service.usage, is_self_service=True),
-    Endpoint("proofs", "GET", "/v1/proofs", proofs.show_all),
-    Endpoint("proof", "GET", "/v1/proofs/{proof_id}", proofs.show),
-    Endpoint("erase", "DELETE", "/v1/proofs/{proof_id}", proofs.erase),
-    Endpoint("asset", "GET", "/v1/proofs/{proof_id}/asset", proofs.show_asset),
-    Endpoint("interpretation", "GET", "/v1/proofs/{proof_id}/interpretation", proofs.show_interpretation),
-    Endpoint("uploads", "POST", "/v1/uploads", verification.mint),
-    Endpoint("verify", "POST", "/v1/verify", verification.verify),
-)
+ENDPOINTS = (*self_service.ENDPOINTS, *proofs.ENDPOINTS, *verification.ENDPOINTS)
 
 
 class ApiGateway:
@@ -70,7 +58,8 @@ class ApiGateway:
         service = self._service
         now = service.clock.now()
         reading = service.meters.read(key.meter, now)
-        # A call beyond the quota is not counted; one that is throttled is.
+        # A call beyond the quota is not counted; one that is throttled is: the two are refused alike, but only the
+        # second one uses up the month.
         if reading.remaining == 0:
             wait_seconds = math.ceil(reading.reset - now)
             raise Refusal(429, "rate_limited", "the monthly quota is exhausted", retry_after=wait_seconds)

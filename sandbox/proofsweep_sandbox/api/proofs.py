@@ -4,7 +4,7 @@ import base64
 
 from proofsweep_sandbox.answers import Answer, json_answer, not_found
 from proofsweep_sandbox.registry.proofs import Proof
-from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.routing import Endpoint, Exchange
 from proofsweep_sandbox.service import Service
 from proofsweep_sandbox.storage import link_to
 from proofsweep_sandbox.verdicts import classification_of, grade_of, interpretation_of
@@ -17,14 +17,17 @@ async def show_all(service: Service, exchange: Exchange) -> Answer:
     listing = f"proofs of {tenant}"
     cursor = exchange.request.query_params.get("cursor")
     position = service.signatures.position(listing, cursor)
-    before = (position[0], position[1]) if position else None
+    before = None
+    if position is not None:
+        issued_at, seq = position
+        before = (issued_at, seq)
     # One more than the page has: it tells whether there is a next page.
     proofs = service.proofs.newest(tenant, before, limit + 1)
     page = proofs[:limit]
-    answer: dict[str, object] = {"items": list(map(_item, page))}
+    answer: dict[str, object] = {"items": [_item(proof) for proof in page]}
     if len(proofs) > limit:
-        last = [page[-1].issued_at, page[-1].seq]
-        answer["nextCursor"] = service.signatures.cursor(listing, last)
+        last = page[-1]
+        answer["nextCursor"] = service.signatures.cursor(listing, [last.issued_at, last.seq])
     return json_answer(answer)
 
 
@@ -33,7 +36,8 @@ async def show(service: Service, exchange: Exchange) -> Answer:
     proof = _issued(service, exchange)
     members = _item(proof)
     members["grade"] = grade_of(proof)
-    members[service.options.sidecar_field] = base64.b64encode(proof.sidecar).decode()
+    encoded = base64.b64encode(proof.sidecar)
+    members[service.options.sidecar_field] = encoded.decode()
     return json_answer(members)
 
 
@@ -90,3 +94,12 @@ def _item(proof: Proof) -> dict[str, object]:
         "classification": classification_of(proof),
         "hasFeedback": False,
     }
+
+
+ENDPOINTS = (
+    Endpoint("proofs", "GET", "/v1/proofs", show_all),
+    Endpoint("proof", "GET", "/v1/proofs/{proof_id}", show),
+    Endpoint("erase", "DELETE", "/v1/proofs/{proof_id}", erase),
+    Endpoint("asset", "GET", "/v1/proofs/{proof_id}/asset", show_asset),
+    Endpoint("interpretation", "GET", "/v1/proofs/{proof_id}/interpretation", show_interpretation),
+)

@@ -4,7 +4,7 @@ import hashlib
 
 from proofsweep_sandbox.answers import Answer, Refusal, json_answer, malformed
 from proofsweep_sandbox.registry.keys import GRACE_SECONDS, Key, Replay
-from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.routing import Endpoint, Exchange
 from proofsweep_sandbox.service import Service
 
 
@@ -15,7 +15,8 @@ async def show_keys(service: Service, exchange: Exchange) -> Answer:
     keys = service.keys.of_tenant(tenant)
     now = service.clock.now()
     if "limit" not in query and "cursor" not in query:
-        return json_answer({"keys": [_record(key, now) for key in keys]})
+        records = [_record(key, now) for key in keys]
+        return json_answer({"keys": records})
     limit = exchange.whole_number("limit", highest=100, default=50)
     listing = f"keys of {tenant}"
     position = service.signatures.position(listing, query.get("cursor"))
@@ -23,10 +24,11 @@ async def show_keys(service: Service, exchange: Exchange) -> Answer:
         (after,) = position
         keys = [key for key in keys if key.seq > after]
     page = keys[:limit]
-    answer: dict[str, object] = {"keys": [_record(key, now) for key in page]}
+    records = [_record(key, now) for key in page]
+    answer: dict[str, object] = {"keys": records}
     if len(keys) > limit:
-        last = [page[-1].seq]
-        answer["nextCursor"] = service.signatures.cursor(listing, last)
+        last = page[-1]
+        answer["nextCursor"] = service.signatures.cursor(listing, [last.seq])
     return json_answer(answer)
 
 
@@ -36,7 +38,8 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
     # Contract, Limits: Idempotency-Key length.
     if not 16 <= len(idempotency_key) <= 128:  # noqa: PLR2004 - the contract's numbers
         raise malformed("the Idempotency-Key header has 16 to 128 characters")
-    body_sha256 = hashlib.sha256(await exchange.request.body()).hexdigest()
+    body = await exchange.request.body()
+    body_sha256 = hashlib.sha256(body).hexdigest()
     caller = exchange.caller
     now = service.clock.second()
     replay = service.keys.replay(caller.tenant, idempotency_key, now)
@@ -44,12 +47,15 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
         # A replay needs the same tenant and Idempotency-Key, and also the same calling key and body.
         if (replay.key_id, replay.body_sha256) != (caller.key_id, body_sha256):
             raise Refusal(409, "conflict", "this Idempotency-Key was used with another request")
-        return json_answer(replay.answer, 201).with_headers({"idempotency-replayed": "true"})
+        replayed = json_answer(replay.answer, 201)
+        return replayed.with_headers({"idempotency-replayed": "true"})
     if caller.expires_at is not None:
         raise Refusal(409, "conflict", "this key is already rotated")
     new = service.keys.rotate(caller, now)
     answer: dict[str, object] = {"apiKey": new.secret, "keyId": new.key_id, "name": new.name}
     answer["previousKeyExpiresAt"] = now + GRACE_SECONDS
+    # Kept before the answer goes out: a client that loses it asks again, and must not be left with a key that it
+    # never saw.
     replay = Replay(key_id=caller.key_id, body_sha256=body_sha256, answer=answer)
     service.keys.keep_replay(caller.tenant, idempotency_key, replay, now)
     return json_answer(answer, 201)
@@ -73,3 +79,11 @@ async def usage(service: Service, exchange: Exchange) -> Answer:
     plan = {"quotaLimit": reading.limit, "quotaPeriod": "MONTH"}
     days = service.meters.days(meter, now, count)
     return json_answer({"plan": plan, "days": days})
+
+
+ENDPOINTS = (
+    Endpoint("health", "GET", "/v1/health", health, is_public=True),
+    Endpoint("keys", "GET", "/v1/partner/keys", show_keys, is_self_service=True),
+    Endpoint("rotate", "POST", "/v1/partner/keys/rotate", rotate, is_self_service=True, lane="rotate"),
+    Endpoint("usage", "GET", "/v1/partner/usage", usage, is_self_service=True),
+)

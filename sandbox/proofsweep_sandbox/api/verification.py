@@ -7,7 +7,7 @@ import binascii
 from proofsweep_sandbox.answers import Answer, Refusal, decoded, json_answer, malformed, not_found
 from proofsweep_sandbox.registry.proofs import Proof
 from proofsweep_sandbox.registry.slots import Slot
-from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.routing import Endpoint, Exchange
 from proofsweep_sandbox.seals.identity import Condition, Finding
 from proofsweep_sandbox.service import Service
 from proofsweep_sandbox.storage import new_slot
@@ -86,8 +86,9 @@ def _members(service: Service, finding: Finding) -> dict[str, object]:
         registered = service.proofs.find(identity.proof_id)
         was_erased = service.proofs.erased_at(identity.proof_id) is not None
     verdict = verdict_of(finding, registered, was_erased=was_erased)
-    members: dict[str, object] = {"good": verdict == "valid", "verdict": verdict}
-    if verdict == "valid" and registered is not None:
+    is_good = verdict == "valid"
+    members: dict[str, object] = {"good": is_good, "verdict": verdict}
+    if is_good and registered is not None:
         members |= _record(service, registered)
     elif identity is not None and verdict != "tampered":
         # An intact seal helps to find the matching pair.
@@ -107,3 +108,9 @@ def _record(service: Service, proof: Proof) -> dict[str, object]:
         "grade": grade_of(proof),
         "interpretation": note,
     }
+
+
+ENDPOINTS = (
+    Endpoint("uploads", "POST", "/v1/uploads", mint),
+    Endpoint("verify", "POST", "/v1/verify", verify),
+)

@@ -77,5 +77,6 @@ class SecretLog:
         secrets = [str(row["value"]) for row in rows]
         for url, encoded in self._database.execute("SELECT url, fields FROM slots"):
             fields = json.loads(encoded)
-            secrets += [url, fields["key"], fields["policy"], fields["x-amz-signature"]]
+            secrets.append(url)
+            secrets += [fields["key"], fields["policy"], fields["x-amz-signature"]]
         return secrets

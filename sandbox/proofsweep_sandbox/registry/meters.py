@@ -50,9 +50,11 @@ class Meters:
         limit = self._limit(meter)
         days: list[dict[str, object]] = []
         for back in reversed(range(count)):
-            day = (today - timedelta(days=back)).isoformat()
+            date = today - timedelta(days=back)
+            day = date.isoformat()
             used = self._used(meter, day, day)
-            remaining = max(0, limit - self._used_in_month(meter, day))
+            used_in_month = self._used_in_month(meter, day)
+            remaining = max(0, limit - used_in_month)
             days.append({"date": day, "used": used, "remaining": remaining})
         return days
 
@@ -78,6 +80,9 @@ def _day_of(second: float) -> str:
 
 def _next_month(second: float) -> int:
     """Return the unix time at which the next UTC month begins and the quotas reset."""
-    first = datetime.fromtimestamp(second, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    in_next_month = first + timedelta(days=31)
-    return int(in_next_month.replace(day=1).timestamp())
+    moment = datetime.fromtimestamp(second, UTC)
+    first_day = moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    # 31 days after the first of any month lies in the next one.
+    in_next_month = first_day + timedelta(days=31)
+    reset = in_next_month.replace(day=1)
+    return int(reset.timestamp())

@@ -79,7 +79,8 @@ def _drawn(files: int, chance: Random) -> list[SampleKind]:
     """Return one of each kind and then a weighted choice, shuffled."""
     weights = [kind.weight for kind in KINDS]
     further = max(0, files - len(KINDS))
-    kinds = [*KINDS[:files], *chance.choices(KINDS, weights, k=further)]
+    kinds = list(KINDS[:files])
+    kinds += chance.choices(KINDS, weights, k=further)
     chance.shuffle(kinds)
     return kinds
 

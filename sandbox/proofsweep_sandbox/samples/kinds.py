@@ -1,11 +1,12 @@
 """Kinds of samples: each kind makes a file that gets its verdict for the real reason, with a proof from the operator.
 
-To add one, append it to `KINDS`.
+To add one, name it at the end of `SampleKind`.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from random import Random
 from typing import Unpack
@@ -43,7 +44,8 @@ class SampleFactory:
     def issue(self, audio: bytes, **options: Unpack[IssueOptions]) -> tuple[bytes, Issued]:
         """Issue a proof for this audio; return the bytes of the credentialed copy or of the sidecar."""
         self._source.write_bytes(audio)
-        options.setdefault("song", f"Song {self._chance.getrandbits(32):08x}")
+        number = self._chance.getrandbits(32)
+        options.setdefault("song", f"Song {number:08x}")
         issued = self.operator.issue(self._source, self._sealed, **options)
         return self._sealed.read_bytes(), issued
 
@@ -55,21 +57,6 @@ class SampleFactory:
 
 
 Make = Callable[[SampleFactory], SampleContent]
-
-
-@dataclass(frozen=True, slots=True)
-class SampleKind:
-    """How to make one kind of sample.
-
-    `verdict` is the service's verdict, None if no call may be made for it. A catalog has one sample of each kind;
-    `weight` is the kind's relative share of the further files.
-    """
-
-    name: str
-    suffix: str
-    verdict: str | None
-    make: Make
-    weight: int = 1
 
 
 def _one_file(**options: Unpack[IssueOptions]) -> Make:
@@ -86,6 +73,10 @@ def _pair(of: Sound, **options: Unpack[IssueOptions]) -> Make:
 
 def _bare(of: Sound) -> Make:
     return lambda factory: SampleContent(audio=factory.sound(of))
+
+
+def _empty(_factory: SampleFactory) -> SampleContent:
+    return SampleContent(audio=b"")
 
 
 def _one_file_with_altered_audio(factory: SampleFactory) -> SampleContent:
@@ -145,32 +136,47 @@ def _too_large(_factory: SampleFactory) -> SampleContent:
     return SampleContent(audio=sounds.wav_header(size_bytes - 44), size_bytes=size_bytes)
 
 
-# The first six have each verdict once, so that a catalog of six files has them all.
-KINDS = (
-    SampleKind("one_file", ".wav", "valid", _one_file(), 40),
-    SampleKind("pair_with_altered_audio", ".wav", "audioChanged", _pair_with_altered_audio),
-    SampleKind("pair_with_edited_song", ".aiff", "tampered", _pair_with_edited_song),
-    SampleKind("one_file_of_stranger", ".wav", "unregistered", _one_file(sealed_by="stranger")),
-    SampleKind("one_file_with_altered_audio", ".wav", "unreadable", _one_file_with_altered_audio),
-    SampleKind("one_file_of_device", ".wav", "local_seal", _one_file(sealed_by="device", registered=False)),
-    SampleKind("pair_of_mp3", ".mp3", "valid", _pair(sounds.mp3), 14),
-    SampleKind("pair_of_aiff", ".aiff", "valid", _pair(sounds.aiff), 8),
-    SampleKind("pair_of_m4a", ".m4a", "valid", _pair(sounds.m4a), 8),
-    SampleKind("pair_of_wav", ".wav", "valid", _pair(sounds.wav), 8),
-    SampleKind("pair_of_caf", ".caf", "valid", _pair(sounds.caf), 2),
-    SampleKind("bare_mp3", ".mp3", None, _bare(sounds.mp3)),
-    SampleKind("empty", ".wav", None, lambda _: SampleContent(audio=b"")),
-    SampleKind("too_large", ".wav", None, _too_large, 0),
-    SampleKind("flac", ".flac", None, _bare(sounds.flac)),
-    SampleKind("ogg", ".ogg", None, _bare(sounds.ogg)),
-    SampleKind("plain_wav", ".wav", "unreadable", _bare(sounds.wav), 3),
-    SampleKind("one_file_with_edited_identity", ".wav", "tampered", _one_file_with_edited_identity),
-    SampleKind("pair_with_edited_signature", ".mp3", "tampered", _pair_with_edited_signature),
-    SampleKind("pair_with_garbled_sidecar", ".wav", "unreadable", _pair_with_garbled_sidecar),
-    SampleKind("one_file_unregistered", ".wav", "unregistered", _one_file(registered=False)),
-    SampleKind("one_file_erased", ".wav", "unregistered", _erased_one_file),
-    SampleKind("pair_unregistered", ".m4a", "unregistered", _pair(sounds.m4a, registered=False)),
-    SampleKind("one_file_pending", ".wav", "unregistered", _one_file(pending=True)),
-    SampleKind("pair_of_device", ".mp3", "local_seal", _pair(sounds.mp3, sealed_by="device", registered=False)),
-    SampleKind("one_file_of_registered_device", ".wav", "valid", _one_file(sealed_by="device")),
-)
+class SampleKind(Enum):
+    """The kinds, each with the suffix of its file names, its verdict, and how it is made.
+
+    `verdict` is the service's verdict, None if no call may be made for it. A catalog has one sample of each kind;
+    `weight` is the kind's relative share of the further files.
+    """
+
+    # The first six have each verdict once, so that a catalog of six files has them all.
+    one_file = (".wav", "valid", _one_file(), 40)
+    pair_with_altered_audio = (".wav", "audioChanged", _pair_with_altered_audio)
+    pair_with_edited_song = (".aiff", "tampered", _pair_with_edited_song)
+    one_file_of_stranger = (".wav", "unregistered", _one_file(sealed_by="stranger"))
+    one_file_with_altered_audio = (".wav", "unreadable", _one_file_with_altered_audio)
+    one_file_of_device = (".wav", "local_seal", _one_file(sealed_by="device", registered=False))
+    pair_of_mp3 = (".mp3", "valid", _pair(sounds.mp3), 14)
+    pair_of_aiff = (".aiff", "valid", _pair(sounds.aiff), 8)
+    pair_of_m4a = (".m4a", "valid", _pair(sounds.m4a), 8)
+    pair_of_wav = (".wav", "valid", _pair(sounds.wav), 8)
+    pair_of_caf = (".caf", "valid", _pair(sounds.caf), 2)
+    bare_mp3 = (".mp3", None, _bare(sounds.mp3))
+    empty = (".wav", None, _empty)
+    # One is enough: whoever copies the catalog or hashes its files reads 65 MiB of it.
+    too_large = (".wav", None, _too_large, 0)
+    flac = (".flac", None, _bare(sounds.flac))
+    ogg = (".ogg", None, _bare(sounds.ogg))
+    plain_wav = (".wav", "unreadable", _bare(sounds.wav), 3)
+    one_file_with_edited_identity = (".wav", "tampered", _one_file_with_edited_identity)
+    pair_with_edited_signature = (".mp3", "tampered", _pair_with_edited_signature)
+    pair_with_garbled_sidecar = (".wav", "unreadable", _pair_with_garbled_sidecar)
+    one_file_unregistered = (".wav", "unregistered", _one_file(registered=False))
+    one_file_erased = (".wav", "unregistered", _erased_one_file)
+    pair_unregistered = (".m4a", "unregistered", _pair(sounds.m4a, registered=False))
+    one_file_pending = (".wav", "unregistered", _one_file(pending=True))
+    pair_of_device = (".mp3", "local_seal", _pair(sounds.mp3, sealed_by="device", registered=False))
+    one_file_of_registered_device = (".wav", "valid", _one_file(sealed_by="device"))
+
+    def __init__(self, suffix: str, verdict: str | None, make: Make, weight: int = 1) -> None:
+        self.suffix = suffix
+        self.verdict = verdict
+        self.make = make
+        self.weight = weight
+
+
+KINDS = tuple(SampleKind)

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LIFETIME = timedelta(days=3650)
-_LEAF_USES, _ROOT_USES = ("digital_signature",), ("key_cert_sign", "crl_sign")
+_LEAF_USES = ("digital_signature",)
+_ROOT_USES = ("key_cert_sign", "crl_sign")
 _NO_USES = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
 _USES = (*_LEAF_USES, *_ROOT_USES, *_NO_USES, "encipher_only", "decipher_only")
 
@@ -45,7 +46,10 @@ class Chain:
     @classmethod
     def kept(cls, folder: Path, common_name: str) -> Self:
         """Return the chain in `folder`; create it on first use."""
-        key, chain, root = (folder / f"{common_name}-{part}.pem" for part in ("key", "chain", "root"))
+        key = folder / f"{common_name}-key.pem"
+        chain = folder / f"{common_name}-chain.pem"
+        root = folder / f"{common_name}-root.pem"
+        # If one is missing, all three are made anew: a process may have been killed between two of them.
         if not (key.exists() and chain.exists() and root.exists()):
             made = cls.make(common_name)
             for file, pem in ((key, made.key_pem), (chain, made.chain_pem), (root, made.root_pem)):
@@ -77,8 +81,10 @@ def _certificate(subject: str, issuer: str, key: Ed25519PublicKey, root_key: Ed2
     builder = builder.serial_number(x509.random_serial_number())
     builder = builder.not_valid_before(yesterday).not_valid_after(yesterday + _LIFETIME)
     # C2PA validators refuse a leaf without these extensions.
-    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-    builder = builder.add_extension(x509.BasicConstraints(ca=is_root, path_length=None), critical=True)
+    key_identifier = x509.SubjectKeyIdentifier.from_public_key(key)
+    constraints = x509.BasicConstraints(ca=is_root, path_length=None)
+    builder = builder.add_extension(key_identifier, critical=False)
+    builder = builder.add_extension(constraints, critical=True)
     builder = builder.add_extension(usage, critical=True)
     if not is_root:
         email = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.EMAIL_PROTECTION])
@@ -90,4 +96,5 @@ def _certificate(subject: str, issuer: str, key: Ed25519PublicKey, root_key: Ed2
 
 def _name(common_name: str) -> x509.Name:
     organization = x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Verification sandbox")
-    return x509.Name([organization, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    common = x509.NameAttribute(NameOID.COMMON_NAME, common_name)
+    return x509.Name([organization, common])

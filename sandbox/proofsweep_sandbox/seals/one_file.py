@@ -28,10 +28,10 @@ class OneFileSeals:
 
     def __init__(self, chains: dict[Signer, Chain]) -> None:
         self._chains = chains
-        roots = [chains[signer].root_pem.decode() for signer in (Signer.SERVICE, Signer.DEVICE)]
+        roots = chains[Signer.SERVICE].root_pem + chains[Signer.DEVICE].root_pem
         # A manifest can contain URLs. A verifier that fetches them can be sent to any host.
         offline = {"remote_manifest_fetch": False, "ocsp_fetch": False, "verify_trust": True}
-        trust = {"trust_anchors": "".join(roots)}
+        trust = {"trust_anchors": roots.decode()}
         self._context = Context.from_dict({"verify": offline, "trust": trust})
 
     def seal(self, audio: bytes, identity: Identity, signer: Signer) -> bytes:
@@ -80,8 +80,11 @@ def _finding(report: dict[str, dict[str, dict[str, list[dict[str, str]]]]]) -> F
     if failures - {_UNTRUSTED}:
         return Finding(condition=Condition.ALTERED)
     manifest = report["manifests"][str(report["active_manifest"])]
-    assertions = {assertion["label"]: assertion.get("data") for assertion in manifest["assertions"]}
-    identity = identity_of(assertions.get(_ASSERTION))
+    proof = None
+    for assertion in manifest["assertions"]:
+        if assertion["label"] == _ASSERTION:
+            proof = assertion.get("data")
+    identity = identity_of(proof)
     if identity is None:  # a correct manifest of someone else, without a proof id
         return Finding(condition=Condition.INTACT, signer=Signer.STRANGER)
     signer = Signer.STRANGER

@@ -19,14 +19,18 @@ class SidecarSeals:
         self._chains = chains
         self._keys = {signer: chain.private_key for signer, chain in chains.items()}
         # By the fingerprint in a document. That of the stranger is unknown here, as a stranger's is to any service.
-        self._signers = {chains[signer].fingerprint: signer for signer in (Signer.SERVICE, Signer.DEVICE)}
+        self._signers: dict[str, Signer] = {}
+        for signer in (Signer.SERVICE, Signer.DEVICE):
+            fingerprint = chains[signer].fingerprint
+            self._signers[fingerprint] = signer
 
     def seal(self, audio_sha256: str, identity: Identity, signer: Signer) -> bytes:
         """Return a sidecar proof file for the audio with this digest (lowercase hex)."""
         fingerprint = self._chains[signer].fingerprint
         document = {"format": _FORMAT, **identity.members(), "audioSha256": audio_sha256, "signer": fingerprint}
         signature = self._keys[signer].sign(_canonical(document))
-        sealed = {"document": document, "signature": base64.b64encode(signature).decode()}
+        encoded = base64.b64encode(signature).decode()
+        sealed = {"document": document, "signature": encoded}
         return json.dumps(sealed, ensure_ascii=False, indent=1).encode()
 
     def examine(self, sidecar: bytes, audio_sha256: str) -> Finding:
@@ -54,11 +58,13 @@ class SidecarSeals:
     def _is_signed(self, document: dict[str, object], signature: str, signer: Signer) -> bool:
         try:
             raw = base64.b64decode(signature, validate=True)
-            self._keys[signer].public_key().verify(raw, _canonical(document))
+            public_key = self._keys[signer].public_key()
+            public_key.verify(raw, _canonical(document))
         except (ValueError, InvalidSignature):
             return False
         return True
 
 
 def _canonical(document: dict[str, object]) -> bytes:
+    # One spelling of a document: another order of its members, or other spaces, change no signature.
     return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
