@@ -8,7 +8,7 @@ import duckdb
 
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
-from proofsweep.queries.selected_rows import ShownFile
+from proofsweep.queries.selected_rows import ShownFile, shown_files
 from proofsweep.queries.views import with_views
 from proofsweep.store.parts import Results
 from proofsweep.store.sql import quoted
@@ -93,11 +93,15 @@ class RunChanges:
         return [run_id for (run_id,) in rows]
 
     def rows(self, most_of_each: int | None = None) -> Iterator[dict[str, str | None]]:
-        limit = "" if most_of_each is None else f"QUALIFY row_number() OVER of_kind <= {int(most_of_each)}"
+        limit = ""
+        if most_of_each is not None:
+            limit = f"QUALIFY row_number() OVER of_kind <= {int(most_of_each)}"
+        columns = ", ".join(COLUMNS)
+        kind = f"list_position({list(CHANGES_IN_ORDER)}, change)"
         found = self.connection.execute(
-            f"SELECT {', '.join(COLUMNS)} FROM changed WHERE NOT is_rubric "  # noqa: S608 - our own names
+            f"SELECT {columns} FROM changed WHERE NOT is_rubric "  # noqa: S608 - our own names
             f"WINDOW of_kind AS (PARTITION BY change, cause ORDER BY file, item_id) {limit} "
-            f"ORDER BY list_position({list(CHANGES_IN_ORDER)}, change), cause NULLS LAST, file, item_id"
+            f"ORDER BY {kind}, cause NULLS LAST, file, item_id"
         )
         while batch := found.fetchmany(_FETCHED):
             for row in batch:
@@ -121,7 +125,8 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
     # DuckDB opens the files that a join names only if they are so few.
     connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")
     query = _CHANGED.format(columns=columns)
-    connection.execute(f"CREATE TEMP TABLE changed AS {with_views('changes')} {query}")
+    views = with_views("changes")
+    connection.execute(f"CREATE TEMP TABLE changed AS {views} {query}")
 
 
 def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
@@ -129,12 +134,17 @@ def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str
 
     Tags are by name and SQL.
     """
-    query = _FILES.format(shown=", ".join(shown.values()), most=_MOST_CHANGED)
-    changes: dict[str, ChangedFiles] = {}
-    for change, count, first in connection.execute(query).fetchall():
-        files = [ShownFile(**file) for file in first]
-        changes[change] = ChangedFiles(count, files)
-    return changes
+    tags = ", ".join(shown.values())
+    query = _FILES.format(shown=tags, most=_MOST_CHANGED)
+    return files_by_kind(connection, query)
+
+
+def files_by_kind(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, ChangedFiles]:
+    """Read the answer to a query whose rows are a kind, the number of its files, and the first of them."""
+    files: dict[str, ChangedFiles] = {}
+    for kind, count, first in connection.execute(query).fetchall():
+        files[kind] = ChangedFiles(count, shown_files(first))
+    return files
 
 
 @contextmanager

@@ -33,7 +33,8 @@ _SETTINGS = (
     # Late materialization ends with an internal error of DuckDB 2.0, if a query with LIMIT has a condition on the run.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
-_OF_OPERATIONS = {"inventory", *(name for name, table in TABLES.items() if table.written_by == "operation")}
+_TABLES_OF_OPERATIONS = {name for name, table in TABLES.items() if table.written_by == "operation"}
+_OF_OPERATIONS = _TABLES_OF_OPERATIONS | {"inventory"}
 _FULL = {os.strerror(code): code for code in DISK_IS_FULL}
 
 
@@ -60,14 +61,17 @@ def open_views(
         chosen = _chosen(results, runs, environments, environment, preferred)
         if note is not None and not words_of(asked).isdisjoint(NAMES):
             _warn_of_others(note, chosen, environments)
-        shown = [plan.tag_names for plan in plans if plan.environment in chosen]
-        tags = dict.fromkeys(chain.from_iterable(shown))
+        tags: dict[str, None] = {}
+        for plan in plans:
+            if plan.environment in chosen:
+                tags |= dict.fromkeys(plan.tag_names)
         every_view = views(tags)
         _show(connection, chosen)
         connection.execute(f"CREATE MACRO name_key(value) AS {key_of('value')}")
         for view in read_by(asked, every_view) or every_view:
             connection.execute(f"CREATE OR REPLACE VIEW {view.name} AS\n{view.query}")
     except BaseException:
+        # Also on Ctrl-C: a connection that stays open complains at the end of the process.
         close(connection)
         raise
     return connection
@@ -112,7 +116,7 @@ def tables_of(results: Results, asked: str | None = None) -> Iterator[duckdb.Duc
         for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
             if words in str(error):
                 raise OSError(code, words, gettempdir()) from error
-        reason = str(error).partition("\n")[0]
+        reason, _, _ = str(error).partition("\n")
         raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
     finally:
         close(connection)
@@ -170,7 +174,9 @@ def _environments_with(results: Results, runs: Sequence[str], asked: str) -> dic
 def _warn_of_others(note: Callable[[str], object], chosen: Sequence[str], there: Mapping[str, Sequence[str]]) -> None:
     for kind, environments in there.items():
         if environments and set(environments).isdisjoint(chosen):
-            note(f"There is no {kind} of {', '.join(chosen)}, but of {', '.join(environments)} (--environment).")
+            shown = ", ".join(chosen)
+            others = ", ".join(environments)
+            note(f"There is no {kind} of {shown}, but of {others} (--environment).")
 
 
 def _tables_asked(asked: str) -> str | None:
@@ -190,17 +196,23 @@ def _chosen(
     preferred: str | None,
 ) -> list[str]:
     """Return which environments the views show; no run that comes later changes that silently."""
-    every = list(dict.fromkeys(chain(runs, *there.values())))
+    named = chain(runs, *there.values())
+    every = list(dict.fromkeys(named))
     if environment == "all" and every:
         return every
     if environment not in {None, "all"}:
         if every and environment not in every:
-            none = f"no run of the environment {environment}: there are {', '.join(every)}"
+            listed = ", ".join(every)
+            none = f"no run of the environment {environment}: there are {listed}"
             raise ResultsError(f"{results.store.url} holds {none}; name one of them, or all (--environment).")
         return [str(environment)]  # without a run, it may have operations
-    # Of several that one is meant which has all that is asked, else the one with runs.
-    kinds = [frozenset(environments) for environments in there.values() if environments]
-    for meant in (frozenset(every).intersection(*kinds), runs):
+    # Of several that one is meant which has all that is asked, else the one with runs. Where more than one has it
+    # nobody guesses: figures of a test environment would be taken for those of production.
+    with_all = frozenset(every)
+    for environments in there.values():
+        if environments:
+            with_all = with_all.intersection(environments)
+    for meant in (with_all, runs):
         if preferred not in every and len(meant) == 1:
             return [*meant]
     return [environment_in(results, every, preferred)]

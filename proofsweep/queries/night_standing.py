@@ -166,10 +166,12 @@ def days_of_files(connection: duckdb.DuckDBPyConnection) -> Mapping[date, DayOfF
     """Return by day how the files stood and what was found, also of files that are gone since."""
     outcomes = ", ".join(map(_OUTCOME.format, OUTCOMES))
     days: dict[date, DayOfFiles] = {}
-    for day, *sums in connection.execute(_NIGHTS.format(outcomes=outcomes)).fetchall():
-        files, accepted, *by_outcome = [int(count or 0) for count in sums]  # a sum of no row is None
-        found = Counter(dict(zip(OUTCOMES, by_outcome, strict=True)))
-        days[day] = DayOfFiles(files, accepted, found)
+    query = _NIGHTS.format(outcomes=outcomes)
+    for day, *sums in connection.execute(query).fetchall():
+        counts = [int(count or 0) for count in sums]  # a sum of no row is None
+        files, accepted, *by_outcome = counts
+        found = dict(zip(OUTCOMES, by_outcome, strict=True))
+        days[day] = DayOfFiles(files, accepted, Counter(found))
     return days
 
 
@@ -186,6 +188,7 @@ def known_from(runs: Sequence[RunRecord], pruned: Iterable[str], retired: Sequen
     for run in sorted([*runs, *retired], key=lambda run: run.plan.run_id):
         plan = run.plan
         is_whole = not (plan.lists_a_part or plan.skipped or run.remaining)
+        # A run that leaves nothing out has a new row of each file, also of those that retired lists had.
         found_again = {plan.identity}
         if is_whole and plan.identity not in of_retired:
             found_again |= of_retired
@@ -194,4 +197,7 @@ def known_from(runs: Sequence[RunRecord], pruned: Iterable[str], retired: Sequen
             lost -= found_again
         if plan.run_id in pruned and not plan.lists_a_part:  # no pass has the files of another
             lost.add(plan.identity)
-    return runs[-1].plan.run_date if lost else known  # the newest row of each file is never pruned
+    if lost:
+        # The newest row of each file is never pruned, so how files stand after the last run is known in any case.
+        return runs[-1].plan.run_date
+    return known

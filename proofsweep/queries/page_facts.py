@@ -15,14 +15,13 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import printable
-from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
+from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed, files_by_kind
 from proofsweep.queries.night_standing import DayOfFiles, days_of_files, known_from, read_histories
 from proofsweep.queries.selected_rows import (
     IS_OPEN,
     AttentionGroup,
     ChosenFiles,
     SelectedRows,
-    ShownFile,
     attention_groups,
 )
 from proofsweep.queries.status import environment_in
@@ -130,9 +129,8 @@ class Night:
     catalogs: Sequence[str]  # their identities
     found: Counter[str]  # files by outcome, each file once
     left: int  # how many rows remained in the end
-    standing: (
-        tuple[int, int] | None
-    )  # the files there were afterwards, and the accepted ones; None if that is not known
+    # The files there were afterwards, and the accepted ones; None if that is not known.
+    standing: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +181,9 @@ def catalog_facts(
     index = results.log.runs()
     label = environment_in(results, index.environments, environment)
     identities = {plan.identity for plan in index.plans(label, catalog)}
-    every = [run for run in index.newest_first() if _is_of(run, label)]
-    counted = [run for run in index.counted_first() if _is_of(run, label)]
-    pruned = [run for run in index.pruned.values() if _is_of(run, label)]
+    every = _of_environment(index.newest_first(), label)
+    counted = _of_environment(index.counted_first(), label)
+    pruned = _of_environment(index.pruned.values(), label)
     runs = _of_catalogs(counted, identities)
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
@@ -196,25 +194,30 @@ def catalog_facts(
     own_pruned = _of_catalogs(pruned, identities)
     told = nights + _without_reasons(own_pruned)
     told.sort(key=lambda run: run.plan.run_id)
-    days = sorted({run.plan.run_date for run in told})[-_MOST_NIGHTS:]
-    shown = [run for run in told if run.plan.run_date >= days[0]]
+    every_day = {run.plan.run_date for run in told}
+    days = sorted(every_day)[-_MOST_NIGHTS:]
+    first_day, last_day = days[0], days[-1]
+    shown = [run for run in told if run.plan.run_date >= first_day]
     selected = SelectedRows(results=results, environment=label)
     condition = "true" if catalog is None else _items_of(identities)
     with selected.opened(condition, "changes") as files:
         with_rows = [run for run in shown if run.plan.run_id not in index.pruned]
-        read_histories(files.connection, every, counted=runs, nights=with_rows, first=days[0])
+        read_histories(files.connection, every, counted=runs, nights=with_rows, first=first_day)
         own_ids = {run.plan.run_id for run in runs + own_pruned}
         of_retired = [run for run in every + pruned if run.plan.run_id not in own_ids]
         known = known_from(told, index.prunings, of_retired)
         of_files = days_of_files(files.connection)
         facts = _facts_of(files, label, _newest_nights(nights), tags)
-        return replace(
-            facts,
-            catalogs=_catalogs(files, nights),
-            nights=_nights(index, shown, of_files, known),
-            open_since=_open_since(files, days[-1]),
-            retired=_retired(results, index, label) if catalog is None else (),
-        )
+        facts = replace(facts, catalogs=_catalogs(files, nights), open_since=_open_since(files, last_day))
+        facts = replace(facts, nights=_nights(index, shown, of_files, known))
+        if catalog is None:
+            facts = replace(facts, retired=_retired(results, index, label))
+        return facts
+
+
+def _of_environment(runs: Iterable[RunRecord], environment: str) -> list[RunRecord]:
+    """Return the runs of an environment that have a leg; a run that was only planned says nothing of files."""
+    return [run for run in runs if run.legs and run.plan.environment == environment]
 
 
 def _of_catalogs(runs: Iterable[RunRecord], identities: Collection[str]) -> list[RunRecord]:
@@ -230,14 +233,12 @@ def _is_of_a_reason(run: RunRecord) -> bool:
     return "--only" in run.plan.selection.split()
 
 
-def _is_of(run: RunRecord, environment: str) -> bool:
-    return bool(run.legs) and run.plan.environment == environment
-
-
 def _newest_nights(nights: Sequence[RunRecord]) -> list[str]:
     """Name the runs of the newest night of each catalog; `nights` are the oldest first."""
-    last = {run.plan.identity: run.plan.run_date for run in nights}
-    return [run.plan.run_id for run in nights if run.plan.run_date == last[run.plan.identity]]
+    plans = [run.plan for run in nights]
+    last = {plan.identity: plan.run_date for plan in plans}
+    # A catalog may have several runs of one night: each of them changed something.
+    return [plan.run_id for plan in plans if plan.run_date == last[plan.identity]]
 
 
 def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = ()) -> PageFacts:
@@ -259,24 +260,27 @@ def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], t
     counted = files.tag_values(tags, usual)
     shown = counted | files.tag_values(usual=_FILE_TAGS)
     [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
+    tables: dict[str, list[tuple[str | None, FileCounts]]] = {}
+    for tag, value in counted.items():
+        tables[tag] = _counts_by(files, value)
+    changes = changed_files(files.connection, shown)
+    unlisted = _unlisted(files, shown)
+    groups = attention_groups(files, most_files=_MOST_SHOWN, shown=shown)
     return PageFacts(
         environment=environment,
         counts=FileCounts(*counts),
-        tables={tag: _counts_by(files, value) for tag, value in counted.items()},
+        tables=tables,
         tags=list(shown),
-        changes=changed_files(files.connection, shown),
-        unlisted=_unlisted(files, shown),
-        groups=attention_groups(files, most_files=_MOST_SHOWN, shown=shown),
+        changes=changes,
+        unlisted=unlisted,
+        groups=groups,
     )
 
 
 def _unlisted(files: ChosenFiles, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
-    query = _UNLISTED.format(shown=", ".join(shown.values()), most=_MOST_UNLISTED)
-    files_by_state: dict[str, ChangedFiles] = {}
-    for state, count, first in files.connection.execute(query).fetchall():
-        shown_files = [ShownFile(**file) for file in first]
-        files_by_state[state] = ChangedFiles(count, shown_files)
-    return files_by_state
+    tags = ", ".join(shown.values())
+    query = _UNLISTED.format(shown=tags, most=_MOST_UNLISTED)
+    return files_by_kind(files.connection, query)
 
 
 def _counts_by(files: ChosenFiles, value: str) -> list[tuple[str | None, FileCounts]]:
@@ -302,30 +306,32 @@ def _nights(index: Runs, nights: Sequence[RunRecord], of_files: Mapping[date, Da
     found: list[Night] = []
     for day, runs in sorted(by_day.items()):
         files = of_files.get(day, _NO_FILES)
-        is_pruned = any(run.plan.run_id in index.prunings for run in runs)
+        outcomes = files.found
+        if any(run.plan.run_id in index.prunings for run in runs):
+            outcomes = _by_receipts(runs)
+        standing = None
+        if day >= known:
+            standing = (files.files, files.accepted)
         # What an earlier run of the day left is in the last one again: their sum would count it twice.
         left = {run.plan.identity: run.remaining for run in runs}
-        night = Night(
-            day=day,
-            catalogs=sorted(left),
-            found=_by_receipts(runs) if is_pruned else files.found,
-            left=sum(left.values()),
-            standing=None if day < known else (files.files, files.accepted),
-        )
+        left_of_all = sum(left.values())
+        night = Night(day=day, catalogs=sorted(left), found=outcomes, left=left_of_all, standing=standing)
         found.append(night)
     return found
 
 
 def _open_since(files: ChosenFiles, newest: date) -> OpenSince:
-    [found] = files.connection.execute(_OPEN.format(is_open=IS_OPEN), [newest]).fetchall()
+    query = _OPEN.format(is_open=IS_OPEN)
+    [found] = files.connection.execute(query, [newest]).fetchall()
     return OpenSince(*found)
 
 
 def _by_receipts(runs: Iterable[RunRecord]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for run in runs:
-        for outcome in OUTCOMES:
-            counts[outcome] += sum(leg.count(outcome) for leg in run.legs)
+        for leg in run.legs:
+            for outcome in OUTCOMES:
+                counts[outcome] += leg.count(outcome)
     return counts
 
 
@@ -339,13 +345,17 @@ def _catalogs(files: ChosenFiles, runs: Sequence[RunRecord]) -> list[CatalogFile
     catalogs: list[CatalogFiles] = []
     for identity, plan in last.items():
         own, file_counts = counted.get(identity, (0, _NONE))
-        catalogs.append(CatalogFiles(identity, plan.catalog, file_counts, own, plan.run_date))
+        catalog = CatalogFiles(identity, plan.catalog, file_counts, own, plan.run_date)
+        catalogs.append(catalog)
     return sorted(catalogs, key=lambda catalog: catalog.location)
 
 
 def _retired(results: Results, index: Runs, environment: str) -> list[tuple[str, date]]:
     """Name the catalogs that count no more, and since when, the last one first."""
-    counting = {run.plan.identity for run in index.counted_first() if run.plan.environment == environment}
+    counting: set[str] = set()
+    for counted in index.counted_first():
+        if counted.plan.environment == environment:
+            counting.add(counted.plan.identity)
     retired: dict[str, date] = {}
     last_first = sorted(index.retired.items(), key=itemgetter(1), reverse=True)
     for run_id, number in last_first:

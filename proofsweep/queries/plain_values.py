@@ -51,7 +51,9 @@ def plain_answer(answer: duckdb.DuckDBPyRelation) -> PlainAnswer:
     columns: list[str] = []
     for number, kind in enumerate(answer.types, 1):
         written = _plain_type(kind)
-        value = f"#{number}" if written == str(kind) else f"CAST(#{number} AS {written})"
+        value = f"#{number}"
+        if written != str(kind):
+            value = f"CAST({value} AS {written})"
         # Names of our own: the query may have one twice.
         columns.append(f"{value} AS c{number}")
     plain = answer.project(", ".join(columns))
@@ -87,7 +89,8 @@ def _plain_type(kind: duckdb.sqltypes.DuckDBPyType) -> str:
             for name, _ in kind.children:
                 plain = _plain_type(_child(kind, name))
                 fields.append(f"{quoted_name(name)} {plain}")
-            return f"STRUCT({', '.join(fields)})"
+            listed = ", ".join(fields)
+            return f"STRUCT({listed})"
     return str(kind) if kind.id in _AS_THEY_ARE else "VARCHAR"
 
 
@@ -105,7 +108,8 @@ def _reader_of(kind: duckdb.sqltypes.DuckDBPyType) -> Reader | None:
         case "map":
             return _reader_of_map(_reader_of_child(kind, "value"))
         case "struct":
-            return _reader_of_struct({name: _reader_of_child(kind, name) for name, _ in kind.children})
+            readers = {name: _reader_of_child(kind, name) for name, _ in kind.children}
+            return _reader_of_struct(readers)
         case id_ if id_.startswith("timestamp"):
             return _iso_instant
     return _READERS.get(kind.id)
@@ -165,14 +169,16 @@ def _whole_or_decimal(value: object) -> object:
     """Return a count as a whole number: DuckDB adds whole numbers up in a type that Arrow has as a decimal."""
     if not isinstance(value, Decimal):
         return value
-    return int(value) if value.as_tuple().exponent == 0 else value
+    is_whole = value.as_tuple().exponent == 0
+    return int(value) if is_whole else value
 
 
 def _iso_instant(value: object) -> object:
     """Write an instant with a T, as programs expect; one that Python cannot hold stays as DuckDB writes it."""
     if not isinstance(value, str):
         return value
-    fraction = value.partition(".")[2].partition("+")[0]
+    _, _, rest = value.partition(".")
+    fraction, _, _ = rest.partition("+")
     if len(fraction) > _LONGEST_FRACTION:
         return value.replace(" ", "T", 1)
     with suppress(ValueError):

@@ -34,4 +34,6 @@ def calls_of_run(results: Results, run_id: str) -> CallsKnown | None:
         return CallsKnown.SO_FAR
     # A leg that is open and not at work was killed too: nobody has written its end yet.
     was_killed = any(leg.ended_by == EndedBy.KILLED for leg in record.legs)
-    return CallsKnown.SOME if record.open or was_killed else CallsKnown.ALL
+    if record.open or was_killed:
+        return CallsKnown.SOME
+    return CallsKnown.ALL

@@ -13,7 +13,7 @@ from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.views import with_views
-from proofsweep.store.latest import OF_ROW
+from proofsweep.store.latest import columns_of_row
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.sql import quoted
 from proofsweep.store.tables import NEWEST_FIRST
@@ -43,12 +43,13 @@ _EXACT = f"""
 
 def _alike(letters: str, code: str) -> str:
     """Return the condition for a part of a location, or for a whole tag, with texts as they are compared."""
-    codes = f"list_transform({_TAGS}, lambda tag: {code.format('tag')})"
-    wanted = f"nullif({code.format('$wanted')}, '')"  # of hyphens alone nothing is left
-    return f"""
-        contains({letters.format(_FILE)}, {letters.format("$wanted")})
-        OR coalesce(list_contains({codes}, {wanted}), false)
-    """
+    file = letters.format(_FILE)
+    part_of_it = letters.format("$wanted")
+    code_of_tag = code.format("tag")
+    codes = f"list_transform({_TAGS}, lambda tag: {code_of_tag})"
+    wanted_code = code.format("$wanted")
+    wanted = f"nullif({wanted_code}, '')"  # of hyphens alone nothing is left
+    return f"contains({file}, {part_of_it}) OR coalesce(list_contains({codes}, {wanted}), false)"
 
 
 _STEPS = (_EXACT, _alike(_SAME_LETTERS, _SAME_LETTERS), _alike(_PLAIN_LETTERS, _PLAIN_CODE))
@@ -80,7 +81,7 @@ _KINDS = """
     FROM store.exchanges WHERE {condition}
     GROUP BY ALL ORDER BY hour, environment, call, status, error_code, failure
 """
-_OF_ROW = ", ".join(OF_ROW.get(name, name) for name in SCHEMAS["verdicts"].names)
+_OF_ROW = columns_of_row(SCHEMAS["verdicts"].names)
 
 
 @contextmanager
@@ -131,10 +132,13 @@ class Search:
         if not wanted.strip():
             return []
         values = {"wanted": wanted, "location": _location(wanted)}
+        # From the exact to the loose, and the first that finds something counts: else the file that was named would
+        # stand among all those that are a little like it.
         for condition in (*_STEPS, _OF_REQUEST):
             # DuckDB refuses a value that a query does not use.
             used = {name: value for name, value in values.items() if f"${name}" in condition}
-            items = self._rows(_ITEMS.format(condition=condition), used)
+            query = _ITEMS.format(condition=condition)
+            items = self._rows(query, used)
             if items:
                 return items
         return []
@@ -178,7 +182,9 @@ def _calls_for(verdicts: Sequence[Row]) -> str:
         run_id = quoted(str(row["run_id"]))
         runs.add(run_id)
         rows += [f"({run_id}, {number})" for number in calling_rows(row)]
-    return f"run_id IN ({', '.join(runs)}) AND (run_id, manifest_row) IN ({', '.join(rows)})"
+    listed_runs = ", ".join(runs)
+    listed_rows = ", ".join(rows)
+    return f"run_id IN ({listed_runs}) AND (run_id, manifest_row) IN ({listed_rows})"
 
 
 def _location(wanted: str) -> str:

@@ -4,11 +4,11 @@
 Those that need attention are put together by what is wrong with them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from typing import Self
+from typing import Any, Self
 
 import duckdb
 
@@ -33,7 +33,8 @@ _OF_RUN = """
         *, outcome AS state, outcome <> 'failed' AS is_covered, NULL::VARCHAR AS moved_to, []::VARCHAR[] AS identities
     FROM verdicts WHERE run_id = {run_id}
 """
-_SILENT = ", ".join(quoted(word) for word, entry in reason_entries().items() if not entry.tells_supplier)
+_SILENT_REASONS = [reason for reason, entry in reason_entries().items() if not entry.tells_supplier]
+_SILENT = ", ".join(map(quoted, _SILENT_REASONS))
 # A supplier hears of a file that is wrong, or that is absent though a message of a delivery names it.
 _IS_TOLD = f"""
     coalesce(state IN ('rejected', 'ineligible') AND (
@@ -86,11 +87,14 @@ class SelectedRows:
         """Open those files that a condition of SQL chooses, by the columns of `catalog`, and further views."""
         source, name = "FROM catalog", "catalog"
         if self.plan is not None:
-            source, name = _OF_RUN.format(run_id=quoted(self.plan.run_id)), "verdicts"
+            run_id = quoted(self.plan.run_id)
+            source, name = _OF_RUN.format(run_id=run_id), "verdicts"
         with answering(self.results, [self.environment], name, *views) as connection:
             columns = f"{_COLUMNS}, {_IS_TOLD} AS is_told, NULL::DATE AS open_since"
-            chosen = f"SELECT {columns} FROM ({source}) WHERE {condition}"
-            connection.execute(f"CREATE TEMP TABLE files AS {with_views(name)} {chosen}")
+            # A table and no view: a page asks a dozen questions about the same files, and each one would go through
+            # the whole store again.
+            chosen = f"{with_views(name)} SELECT {columns} FROM ({source}) WHERE {condition}"
+            connection.execute(f"CREATE TEMP TABLE files AS {chosen}")
             yield ChosenFiles(connection)
 
 
@@ -119,24 +123,31 @@ class ChosenFiles:
             tag = tag_named(name, known)
             if tag is not None:
                 tags.append(tag)
-        return {tag: value_of_tag(spellings[key_of_tag(tag)]) for tag in tags}
+        values: dict[str, str] = {}
+        for tag in tags:
+            own_spellings = spellings[key_of_tag(tag)]
+            values[tag] = value_of_tag(own_spellings)
+        return values
 
     def counts_by(self, value: str) -> list[tuple[str, str, int]]:
         """Count the files by the key of a value, as the SQL of a tag gives it: key, one spelling, files; by keys."""
+        key, spelling = _key(value), spelling_of(value)
         # Not by ALL: a key may be constant.
-        counts = f"SELECT {_key(value)} AS key, coalesce({spelling_of(value)}, ''), count(*)"
-        return self.connection.execute(f"{counts} FROM files GROUP BY key ORDER BY key").fetchall()
+        query = f"SELECT {key} AS key, coalesce({spelling}, ''), count(*) FROM files GROUP BY key ORDER BY key"
+        return self.connection.execute(query).fetchall()
 
     def keep(self, value: str, key: str) -> None:
         """Leave out the files whose value of a tag has another key."""
-        self.connection.execute(f"DELETE FROM files WHERE {_key(value)} <> ?", [key])
+        own_key = _key(value)
+        self.connection.execute(f"DELETE FROM files WHERE {own_key} <> ?", [key])
 
     def rows_by(self, columns: Sequence[str], value: str = "''") -> Iterator[tuple[str, Row]]:
         """Yield the files, each with the key of a value: by keys, and then in the order of their runs and catalogs.
 
         They are read once, however many keys there are.
         """
-        chosen = f"SELECT {', '.join(columns)}, {_key(value)} AS key FROM files"
+        listed = ", ".join(columns)
+        chosen = f"SELECT {listed}, {_key(value)} AS key FROM files"
         in_order = f"{chosen} ORDER BY key, run_id, leg, manifest_row, item_id"
         for batch in self.connection.sql(in_order).to_arrow_reader(_FETCHED):
             for row in batch.to_pylist():
@@ -163,7 +174,8 @@ def items_standing(results: Results, environment: str, words: Sequence[str]) -> 
             yield from map(str, batch["item_id"].to_pylist())
 
 
-IS_OPEN = f"{having(NEED_ATTENTION)} AND coalesce(reason, '') NOT IN ({', '.join(map(quoted, HINDERS_NOTHING))})"
+_HARMLESS = ", ".join(map(quoted, HINDERS_NOTHING))
+IS_OPEN = f"{having(NEED_ATTENTION)} AND coalesce(reason, '') NOT IN ({_HARMLESS})"
 _NO_VALUE = "NULL::VARCHAR"
 _GROUPS = """
     SELECT
@@ -197,6 +209,11 @@ class ShownFile:
     reason: str | None = None
 
 
+def shown_files(structs: Iterable[Mapping[str, Any]]) -> list[ShownFile]:
+    """Return the files of a list that DuckDB has put together, as its structs with the same names."""
+    return [ShownFile(**struct) for struct in structs]
+
+
 @dataclass(frozen=True, slots=True)
 class AttentionGroup:
     """Files with the same outcome and reason, and the same value of a tag if they are put apart by one."""
@@ -223,15 +240,18 @@ def attention_groups(
 
     UsageError if no file has the tag.
     """
-    values = files.tag_values([by]).values() if by else ()
-    value = next(iter(values), _NO_VALUE)
-    columns = ", ".join((shown or {}).values())
+    value = _NO_VALUE
+    if by:
+        values = files.tag_values([by])  # none if there are no files
+        value = next(iter(values.values()), _NO_VALUE)
+    tags = shown or {}
+    columns = ", ".join(tags.values())
     spelling, key = spelling_of(value), key_of(value)
     query = _GROUPS.format(spelling=spelling, key=key, shown=columns, most=most_files, is_open=IS_OPEN)
     groups: list[AttentionGroup] = []
     for value_of_group, outcome, reason, rows, first in files.connection.execute(query).fetchall():
-        first_files = [ShownFile(**file) for file in first]
-        groups.append(AttentionGroup(value_of_group, outcome, reason, rows, first_files))
+        group = AttentionGroup(value_of_group, outcome, reason, rows, shown_files(first))
+        groups.append(group)
     return sorted(groups, key=_in_order)
 
 

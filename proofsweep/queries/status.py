@@ -55,7 +55,9 @@ class Group:
     @property
     def example_to_look_at(self) -> str:
         """One file of these rows if they need attention; never a proof ID, since Prefect keeps what is named here."""
-        return self.example if self.needs_attention and proof_id_of(self.example) is None else ""
+        if not self.needs_attention or proof_id_of(self.example) is not None:
+            return ""
+        return self.example
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +78,18 @@ class RunStatus:
         return tuple(leg for leg in self.open_legs if leg.is_alive)
 
     @property
+    def legs_left(self) -> list[OpenLeg]:
+        """The legs without an end of which it is not known that their process is gone: they may still work."""
+        return [leg for leg in self.open_legs if not leg.is_gone]
+
+    @property
     def progress(self) -> LegProgress | None:
         """How far the run is, by the last heartbeats of its active legs; None before the first one."""
-        told = [leg.progress for leg in self.active if leg.progress is not None]
-        if self.plan.partitions == 1 or not told:
-            return next(iter(told), None)
+        heartbeats = [leg.progress for leg in self.active if leg.progress is not None]
+        if self.plan.partitions == 1 or not heartbeats:
+            return next(iter(heartbeats), None)
         ended = sum(map(self.total, OUTCOMES))
-        return together(self.plan.items, ended, told)
+        return together(self.plan.items, ended, heartbeats)
 
     @property
     def finished(self) -> int:
@@ -113,14 +120,12 @@ class RunStatus:
         """How its last leg ended; None while it is worked on, and before its first leg."""
         if self.active:
             return None
-        ends = [(leg.leg, leg.ended_by) for leg in self.legs]
-        return how_it_ended(self.plan, ends)
+        return how_it_ended(self.plan, self.legs)
 
     @property
     def last_legs(self) -> list[LegRecord]:
         """The last leg of each partition that has one."""
-        last = {self.plan.partition_of_leg(leg.leg): leg for leg in self.legs}
-        return list(last.values())
+        return _last_legs(self.plan, self.legs)
 
     @property
     def last_leg(self) -> LegRecord | None:
@@ -151,10 +156,11 @@ class RunStatus:
 
     def attention(self, outcome: str) -> int:
         """How many rows of an outcome somebody must look at."""
-        if outcome not in NEED_ATTENTION:
-            return 0
-        groups = [group for group in self.groups if group.outcome == outcome]
-        return sum(group.rows for group in groups if group.needs_attention)
+        rows = 0
+        for group in self.groups:
+            if group.outcome == outcome and group.needs_attention:
+                rows += group.rows
+        return rows
 
     def total(self, column: str) -> int:
         return sum(leg.count(column) for leg in self.legs)
@@ -185,10 +191,11 @@ def describe_run(results: Results, run_id: str, *, is_left: bool = False) -> Run
         legs.append(LegRecord(leg=leg.leg) if leg.is_alive else _killed_leg(results, plan, leg.leg))
     legs.sort(key=lambda leg: leg.leg)
     status = RunStatus(plan=plan, groups=(), legs=tuple(legs), open_legs=opened, head=runs.head)
-    prunings = results.prunings_of(run_id) if run_id in runs.prunings else []
-    if prunings:
-        # Its rows are gone: the receipts alone say how many had which outcome.
-        return replace(status, groups=_outcomes_of(legs), pruned_at=prunings[-1].decided_at)
+    if run_id in runs.prunings:
+        prunings = results.prunings_of(run_id)
+        if prunings:
+            # Its rows are gone: the receipts alone say how many had which outcome.
+            return replace(status, groups=_outcomes_of(legs), pruned_at=prunings[-1].decided_at)
     waiting: list[pa.Table] = []
     for leg in opened:
         if not leg.is_alive:
@@ -199,9 +206,9 @@ def describe_run(results: Results, run_id: str, *, is_left: bool = False) -> Run
 
 def legs_of_store(results: Results, runs: Runs) -> list[OpenLeg]:
     """Return the open legs of all runs."""
-    opened = [run for run in runs.newest_first() if run.open]
-    shown = some_at_once(opened, lambda run: Legs(results, run.plan).shown(), REQUESTS_AT_ONCE)
-    return list(chain.from_iterable(shown))
+    every = [Legs(results, run.plan) for run in runs.newest_first() if run.open]
+    legs = some_at_once(every, Legs.shown, REQUESTS_AT_ONCE)
+    return list(chain.from_iterable(legs))
 
 
 def newest_run(results: Results, environment: str) -> str | None:
@@ -219,10 +226,12 @@ def only_active_run(results: Results, environment: str) -> str | None:
         return None
     environment = environment_in(results, runs.environments, environment)
     own = {plan.run_id for plan in runs.plans(environment)}
-    alive = [leg for leg in legs_of_store(results, runs) if leg.is_alive]
-    active = {leg.run_id: leg.holder.where for leg in alive if leg.run_id in own}
+    active: dict[str, str] = {}
+    for leg in legs_of_store(results, runs):
+        if leg.is_alive and leg.run_id in own:
+            active[leg.run_id] = f"{leg.run_id} ({leg.holder.where})"
     if len(active) > 1:
-        named = "; ".join(f"{run_id} ({where})" for run_id, where in active.items())
+        named = "; ".join(active.values())
         raise UsageError(f"{len(active)} runs are active in {results.store.url}, so name one of them: {named}")
     return next(iter(active), None)
 
@@ -276,23 +285,29 @@ def environment_in(results: Results, there: Iterable[str], wanted: str | None) -
         return wanted
     if len(environments) == 1:
         return environments[0]
+    listed = ", ".join(environments)
     raise ResultsError(
-        f"{results.store.url} holds the environments {', '.join(environments)}; name one of them (--environment, in "
-        "Python environment=), give the config of one, or name a run."
+        f"{results.store.url} holds the environments {listed}; name one of them (--environment, in Python "
+        "environment=), give the config of one, or name a run."
     )
 
 
-def how_it_ended(plan: Plan, legs: Iterable[tuple[int, str | None]]) -> str | None:
+def how_it_ended(plan: Plan, legs: Iterable[LegRecord]) -> str | None:
     """Return how a run ended, by its legs in their order: as its last one did, or the worst of its partitions' last.
 
     None without a leg.
     """
-    last = {plan.partition_of_leg(number): ended_by for number, ended_by in legs}
-    worst = max(last.values(), key=_severity, default=None)
+    last = [leg.ended_by for leg in _last_legs(plan, legs)]
+    worst = max(last, key=_severity, default=None)
     # Its processes ended before they began all partitions: the rows of the others remain.
     if worst == EndedBy.COMPLETE and len(last) < plan.partitions:
         return str(EndedBy.KILLED)
     return worst
+
+
+def _last_legs(plan: Plan, legs: Iterable[LegRecord]) -> list[LegRecord]:
+    last = {plan.partition_of_leg(leg.leg): leg for leg in legs}
+    return list(last.values())
 
 
 def _severity(ended_by: str | None) -> int:
@@ -330,10 +345,12 @@ def _groups(results: Results, record: RunRecord, waiting: Iterable[pa.Table]) ->
         if "groups" in receipt:
             to_read.discard(leg)
             groups = receipt["groups"]
-            of_receipts += groups if isinstance(groups, list) else []
+            if isinstance(groups, list):
+                of_receipts += groups
     names: list[str] = []
     if to_read:
-        names = [name for name in results.parts_of("verdicts", record.plan) if leg_of(name) in to_read]
+        parts = results.parts_of("verdicts", record.plan)
+        names = [name for name in parts if leg_of(name) in to_read]
     tables = chain(results.tables(names, OF_GROUP), waiting)
     of_parts = add_up_groups(list(map(count_groups, tables)))
     return _added_up([*of_parts, *of_receipts])
@@ -379,7 +396,8 @@ def _legs_of(results: Results, record: RunRecord) -> tuple[list[LegRecord], tupl
             opened.append(shown)
             continue
         # It has ended since the record was read: its receipt counts.
-        ended.append(LegRecord.of(leg.leg, signs.receipt() or {}))
+        receipt = signs.receipt() or {}
+        ended.append(LegRecord.of(leg.leg, receipt))
     return ended, tuple(opened)
 
 
@@ -390,7 +408,7 @@ def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
         yield run
         sleep(_LOOK_SECONDS)
         run = _without_rows(results, run.plan)
-        legs = [leg for leg in run.open_legs if not leg.is_gone]
+        legs = run.legs_left
         # Whether a leg is dead is judged by this process's own clock: another machine's may be wrong.
         if _signs_of(legs) != signs:
             changed_at, signs = monotonic(), _signs_of(legs)
@@ -418,11 +436,12 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     """
     run = describe_run(results, run_id)
     plan = run.plan
-    legs = [leg for leg in run.open_legs if not leg.is_gone]
+    legs = run.legs_left
     running = legs
     asked: dict[int, OpenLeg] = {}  # one leg of each partition, also one that begins meanwhile
     late_at = monotonic() + wait_seconds
-    changed_at, signs, is_silent = monotonic(), _signs_of(running), False
+    changed_at, signs = monotonic(), _signs_of(running)
+    is_silent = False
     while running:
         if _signs_of(running) != signs:
             changed_at, signs = monotonic(), _signs_of(running)
@@ -435,13 +454,14 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
         if is_silent or monotonic() >= late_at:
             break
         sleep(min(_LOOK_SECONDS / 2, wait_seconds))
-        shown = [leg for leg in Legs(results, plan).shown() if not leg.is_gone]
+        shown = Legs(results, plan).shown()
         running = [leg for leg in shown if _may_be_asked(asked, plan, leg)]
     if legs:
         run = describe_run(results, run_id)
-    return StopReport(run=run, legs=legs, has_ended=not running, is_silent=bool(running) and is_silent)
+    has_ended = not running
+    return StopReport(run=run, legs=legs, has_ended=has_ended, is_silent=is_silent and not has_ended)
 
 
 def _may_be_asked(asked: Mapping[int, OpenLeg], plan: Plan, leg: OpenLeg) -> bool:
     before = asked.get(plan.partition_of_leg(leg.leg))
-    return before is None or before.leg == leg.leg
+    return not leg.is_gone and (before is None or before.leg == leg.leg)

@@ -36,12 +36,18 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         folders = [f"{top}/{folder}" for folder in self._store.folders(top)]
         # A year of nights has hundreds of folders, and each is a request.
         with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            names = list(chain.from_iterable(pool.map(self._sizes, folders)))
-        return [name for name in names if fnmatchcase(name.rpartition("/")[2], pattern)]
+            sizes = list(pool.map(self._sizes, folders))
+        matching: list[str] = []
+        for name in chain.from_iterable(sizes):
+            last_part = name.rpartition("/")[2]
+            if fnmatchcase(last_part, pattern):
+                matching.append(name)
+        return matching
 
     def info(self, path: str, **_: object) -> dict[str, object]:
         name = self._strip_protocol(path)
-        sizes = self._sizes(name.rpartition("/")[0])
+        folder = name.rpartition("/")[0]
+        sizes = self._sizes(folder)
         if name not in sizes:
             raise FileNotFoundError(name)
         return {"name": name, "size": sizes[name], "type": "file"}
@@ -57,10 +63,11 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         """Read a range; a small object is asked for once, as its footer and each of its columns are read apart."""
         folder = name.rpartition("/")[0]
         size = self._sizes(folder).get(name, 0)
-        content = self._whole(name) if 0 < size <= _BLOCK_BYTES else None
-        if content is None:
-            return self._store.read_range(name, start, end)
-        return content[start:end]
+        if 0 < size <= _BLOCK_BYTES:
+            content = self._whole(name)
+            if content is not None:
+                return content[start:end]
+        return self._store.read_range(name, start, end)
 
 
 class _Object(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types

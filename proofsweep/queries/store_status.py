@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from itertools import chain
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
@@ -89,13 +88,12 @@ class StoreStatus:
         for plan, leg in self.active:
             of_plan = {"environment": plan.environment, "catalog": plan.catalog}
             active.append(of_plan | leg.document())
-        return {
-            "at": self.at.isoformat(timespec="seconds"),
-            "catalogs": [catalog.document() for catalog in self.catalogs],
-            "active": active,
-            "quotas": list(map(asdict, self.quotas)),
-            "retired": list(map(asdict, self.retired)),
-        }
+        document: dict[str, object] = {"at": self.at.isoformat(timespec="seconds")}
+        document["catalogs"] = [catalog.document() for catalog in self.catalogs]
+        document["active"] = active
+        document["quotas"] = list(map(asdict, self.quotas))
+        document["retired"] = list(map(asdict, self.retired))
+        return document
 
 
 def store_status(results: Results, now: datetime) -> StoreStatus:
@@ -106,21 +104,31 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
     for leg in legs_of_store(results, index):
         legs.setdefault(leg.run_id, []).append(leg)
     active: list[tuple[Plan, OpenLeg]] = []
+    newest: dict[tuple[str, str], RunRecord] = {}
+    named: set[str] = set()
     for run in runs:
-        alive = [leg for leg in legs.get(run.plan.run_id, []) if leg.is_alive]
-        active += [(run.plan, leg) for leg in alive]
-    environments = sorted({run.plan.environment for run in runs})
+        plan = run.plan
+        named.add(plan.environment)
+        # The first of a catalog's runs is the one that counts, so it is kept.
+        newest.setdefault((plan.environment, plan.identity), run)
+        active.extend((plan, leg) for leg in legs.get(plan.run_id, []) if leg.is_alive)
+    environments = sorted(named)
     counts = _counts_of(results, environments)
-    # The first of a catalog's runs is the one that counts, so it is put in last.
-    last = {(run.plan.environment, run.plan.identity): run for run in reversed(runs)}
     catalogs: list[CatalogStatus] = []
-    for key, run in sorted(last.items()):
+    for key, run in sorted(newest.items()):
         legs_of_run = legs.get(run.plan.run_id, [])
-        catalogs.append(_catalog_of(results, run, legs_of_run, counts.get(key, {})))
-    quotas = [_quota_of(results, environment, runs, active) for environment in environments]
-    known = list(filter(None, quotas))
-    retired = _retired(results) if index.retired else []
-    return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=known, retired=retired)
+        counts_of_run = counts.get(key, {})
+        catalog = _catalog_of(results, run, legs_of_run, counts_of_run)
+        catalogs.append(catalog)
+    quotas: list[QuotaStatus] = []
+    for environment in environments:
+        quota = _quota_of(results, environment, runs, active)
+        if quota is not None:
+            quotas.append(quota)
+    retired: list[RetiredCatalog] = []
+    if index.retired:
+        retired = _retired(results)
+    return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas, retired=retired)
 
 
 def _retired(results: Results) -> list[RetiredCatalog]:
@@ -133,20 +141,26 @@ def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str,
     """Count each catalog by its environment and identity; a run may have begun since the runs were read."""
     if not environments:
         return {}
+    query = with_views("coverage") + _COVERAGE
     with answering(results, environments, "coverage") as connection:
-        rows = connection.execute(with_views("coverage") + _COVERAGE).fetchall()
+        rows = connection.execute(query).fetchall()
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for environment, identity, *numbers in rows:
-        counts[environment, identity] = dict(zip(_COUNTS, numbers, strict=True))
+        named = zip(_COUNTS, numbers, strict=True)
+        counts[environment, identity] = dict(named)
     return counts
 
 
 def _catalog_of(results: Results, run: RunRecord, legs: Sequence[OpenLeg], counts: Mapping[str, int]) -> CatalogStatus:
     ended_by, at = _end_of(run, legs)
-    plan, remaining = run.plan, None
-    if not any(leg.is_alive for leg in legs):
+    plan = run.plan
+    if any(leg.is_alive for leg in legs):
+        remaining = None
+    elif run.is_over:
+        remaining = 0
+    else:
         # The receipts say that a run is over. Of any other one the rows themselves are counted, as an alert does.
-        remaining = 0 if run.is_over else _remaining(results, plan)
+        remaining = _remaining(results, plan)
     return CatalogStatus(
         environment=plan.environment,
         catalog=plan.catalog,
@@ -167,15 +181,17 @@ def _remaining(results: Results, plan: Plan) -> int | None:
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenLeg]) -> tuple[str, datetime]:
+    # An open leg comes before the ended ones: a run that was killed after a good leg was still killed.
     alive = [leg.holder.taken_at for leg in legs if leg.is_alive]
     if alive:
         return "active", min(alive)
     if legs:
-        return str(EndedBy.KILLED), max(leg.beaten_at for leg in legs)
-    ended_by = how_it_ended(run.plan, [(leg.leg, leg.ended_by) for leg in run.legs])
-    ends = filter(None, [leg.finished_at for leg in run.legs])
+        last_sign = max(leg.beaten_at for leg in legs)
+        return str(EndedBy.KILLED), last_sign
+    ended_by = how_it_ended(run.plan, run.legs) or "planned only"
     planned_at = datetime.fromisoformat(run.plan.created_at)
-    return ended_by or "planned only", max(ends, default=planned_at)
+    ends = [leg.finished_at for leg in run.legs if leg.finished_at is not None]
+    return ended_by, max(ends, default=planned_at)
 
 
 def _quota_of(
@@ -185,10 +201,15 @@ def _quota_of(
 
     A change is announced with the answers that it affects: what runs are told may not be told to monitoring.
     """
-    of_legs = [_quotas_of_legs(run) for run in runs if run.plan.environment == environment]
-    last: list[QuotaStatus] = _last_of(chain.from_iterable(of_legs))
+    of_legs: list[QuotaStatus] = []
+    for run in runs:
+        if run.plan.environment == environment:
+            of_legs += _quotas_of_legs(run)
+    last = _last_of(of_legs)
     # Monitoring writes a table a day: those before the last leg's end say nothing newer, and are not read.
-    since = last[0].as_of.date() if last else None
+    since = None
+    if last:
+        since = last[0].as_of.date()
     of_probes: list[QuotaStatus] = []
     with damage_named():
         for probe in newest_probes(results, environment, since):
@@ -199,20 +220,27 @@ def _quota_of(
     for plan, leg in active:
         progress = leg.progress
         if plan.environment == environment and progress and progress.quota_left is not None:
-            of_beats.append(QuotaStatus(environment, progress.quota_left, leg.beaten_at))
+            quota = QuotaStatus(environment, progress.quota_left, leg.beaten_at)
+            of_beats.append(quota)
     last += _last_of(of_beats)
     if not last:
         return None
-    announced = filter(None, [quota.sunset for quota in last])
-    return replace(max(last, key=_when), sunset=next(announced, None))
+    newest = max(last, key=_when)
+    for quota in last:
+        if quota.sunset:
+            return replace(newest, sunset=quota.sunset)
+    return replace(newest, sunset=None)
 
 
 def _quotas_of_legs(run: RunRecord) -> Iterator[QuotaStatus]:
     for leg in run.legs:
-        left, header = leg.counts.get("quota_after"), leg.counts.get("sunset")
+        left = leg.counts.get("quota_after")
         if leg.finished_at is None or not isinstance(left, int):
             continue
-        sunset = None if header is None else str(header)
+        sunset = None
+        header = leg.counts.get("sunset")
+        if header is not None:
+            sunset = str(header)
         yield QuotaStatus(run.plan.environment, left, leg.finished_at, leg.quota_reset, sunset)
 
 

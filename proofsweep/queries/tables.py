@@ -18,7 +18,7 @@ from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import OperationKind, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import unpublished_of_all
-from proofsweep.store.latest import OF_ROW, Latest, newest_per_item
+from proofsweep.store.latest import Latest, columns_of_row, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, read_required
 from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results, table_of
@@ -61,7 +61,7 @@ _PLAN_COLUMNS = _OF_PLAN | {
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}
-_OF_ROW = ", ".join(OF_ROW.get(name, name) for name in _NEWEST.names)
+_OF_ROW = columns_of_row(_NEWEST.names)
 _KEYS_OF_ROWS = {
     "verdicts": "run_id, leg, manifest_row",
     "exchanges": "run_id, leg, coalesce(manifest_row, -1), call, attempt, started_at",
@@ -85,37 +85,52 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     counted = latest.runs.counted_first()
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     # In a bucket each listing is a request, and a year has hundreds of days and runs.
-    named = None if asked is None else frozenset(_NAMED.findall(asked))
-    tables = [table for table in SCHEMAS if named is None or table in named]
-    _create_tables_of_rows(connection, results, tables)
-    if named is None or "verdicts_files" in named:
-        every = quoted(_location_of(results, _PARTS.format("verdicts")))
-        files = f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
-        of_journals = "SELECT DISTINCT filename, run_id FROM store.journalled_verdicts"
-        _create_view(connection, "verdicts_files", f"{files} UNION ALL {of_journals}")
-    living = set(map(_catalog_of, counted))
+    named = frozenset(_NAMED.findall(asked or ""))
+
+    def is_asked(table: str) -> bool:
+        return asked is None or table in named
+
+    _create_tables_of_rows(connection, results, list(filter(is_asked, SCHEMAS)))
+    if is_asked("verdicts_files"):
+        _create_verdicts_files(connection, results)
+    # Retired catalogs are listed apart: their files count no more, but `status` names what they alone list.
+    living: set[tuple[str, str]] = set()
+    counted_ids: set[str] = set()
+    for run in counted:
+        living.add(_catalog_of(run))
+        counted_ids.add(run.plan.run_id)
     without_a_run = [run for run in runs if _catalog_of(run) not in living]
     _create_listings(connection, results, counted, "listing")
     _create_listings(connection, results, without_a_run, "retired_listing")
-    if named is None or "gone" in named:
+    if is_asked("gone"):
         _create_gone(connection, results, runs)
-    counted_ids = {run.plan.run_id for run in counted}
-    plans: list[dict[str, object]] = []
+    plans: list[Plan] = []
+    rows: list[dict[str, object]] = []
     for run in runs:
-        is_retired = run.plan.run_id not in counted_ids
-        plans.append(_plan_row(run) | {"is_retired": is_retired})
-    _create_from(connection, "plans", plans, _PLAN_COLUMNS)
-    _create_from(connection, "pruned", _pruned(latest.runs), dict.fromkeys(_PRUNED, "VARCHAR"))
-    last_inventories = [{"operation_id": operation_id} for operation_id in _last_inventories(latest.runs)]
-    _create_from(connection, "last_inventories", last_inventories, {"operation_id": "VARCHAR"})
+        row = _plan_row(run)
+        row["is_retired"] = run.plan.run_id not in counted_ids
+        rows.append(row)
+        plans.append(run.plan)
+    _create_from(connection, "plans", rows, _PLAN_COLUMNS)
+    _create_from(connection, "pruned", _pruned(latest.runs), _texts(_PRUNED))
+    _create_from(connection, "last_inventories", _last_inventories(latest.runs), _texts(["operation_id"]))
     _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
         _create_view(connection, name, query)
-    return [run.plan for run in runs]
+    return plans
 
 
 def _catalog_of(run: RunRecord) -> tuple[str, str]:
     return run.plan.environment, run.plan.identity
+
+
+def _create_verdicts_files(connection: duckdb.DuckDBPyConnection, results: Results) -> None:
+    """Make a view of the names of the files of `store.verdicts`, each with its run: no file is opened for it."""
+    every = quoted(_location_of(results, _PARTS.format("verdicts")))
+    run_id = _RUN_ID.format("file")
+    files = f"SELECT file AS filename, {run_id} FROM glob({every})"
+    of_journals = "SELECT DISTINCT filename, run_id FROM store.journalled_verdicts"
+    _create_view(connection, "verdicts_files", f"{files} UNION ALL {of_journals}")
 
 
 def _create_tables_of_rows(connection: duckdb.DuckDBPyConnection, results: Results, tables: Sequence[str]) -> None:
@@ -129,21 +144,27 @@ def _create_tables_of_rows(connection: duckdb.DuckDBPyConnection, results: Resul
             journalled.append(table)
     has_parts = some_at_once(tables, partial(_has_parts, results), REQUESTS_AT_ONCE)
     for table, is_filled in zip(tables, has_parts, strict=True):
-        parts = _location_of(results, _PARTS.format(table))
-        query = _reading_parts(table, [parts]) if is_filled else _empty_table(table)
+        query = _empty_table(table)
+        if is_filled:
+            parts = _location_of(results, _PARTS.format(table))
+            query = _reading_parts(table, [parts])
         if table in journalled:
             query = _with_journalled(table, query)
         _create_view(connection, table, query)
 
 
 def _create_gone(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
-    folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
+    folders: list[str] = []
+    for run in runs:
+        if run.plan.skipped:
+            folder = layout.items_folder(run.plan.run_id, "gone")
+            folders.append(folder)
     listed = some_at_once(folders, results.store.names, REQUESTS_AT_ONCE)
     names = list(chain.from_iterable(listed))
     damaged = _unreadable(connection, results, names)
     for name in damaged:
         _say_unreadable(results, name, "what it says is gone")
-    whole = [_location_of(results, name) for name in names if name not in damaged]
+    whole = _locations_of(results, [name for name in names if name not in damaged])
     _create_view(connection, "gone", _items_in(whole, GONE))
 
 
@@ -152,8 +173,9 @@ def _create_journalled(connection: duckdb.DuckDBPyConnection, table: str, waitin
     name, query = f"journalled_{table}", _empty_table(table)
     if waiting:
         connection.register("waiting", pa.concat_tables(waiting))
-        date = "strptime(left(run_id, 8), '%Y%m%d')::DATE AS run_date"
-        further = f"{date}, 'journal of ' || run_id AS filename" if table == "verdicts" else date
+        further = "strptime(left(run_id, 8), '%Y%m%d')::DATE AS run_date"
+        if table == "verdicts":
+            further += ", 'journal of ' || run_id AS filename"
         query = f"SELECT *, {further} FROM waiting"
     connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}")
     if waiting:
@@ -179,8 +201,9 @@ def _create_listings(
     """Make a view of the items of the newest whole listing of each catalog, and a table of their runs: `<name>s`."""
     newest = list(newest_listings(runs).values())
     listings = list(some_at_once(newest, partial(listing_objects, results), REQUESTS_AT_ONCE))
-    damaged = _unreadable(connection, results, list(chain.from_iterable(listings)))
-    locations: list[str] = []
+    every_object = list(chain.from_iterable(listings))
+    damaged = _unreadable(connection, results, every_object)
+    whole: list[str] = []
     rows: list[dict[str, object]] = []
     for run, objects in zip(newest, listings, strict=True):
         # A part of a listing would call the rest of its files gone, so a damaged one counts as none.
@@ -188,10 +211,10 @@ def _create_listings(
         if unreadable:
             _say_unreadable(results, unreadable[0], f"what {run.plan.catalog} lists")
         elif objects:
-            locations += [_location_of(results, part) for part in objects]
-            rows.append({column: getattr(run.plan, column) for column in _LISTINGS})
-    _create_view(connection, name, _items_in(locations, ITEMS))
-    _create_from(connection, f"{name}s", rows, dict.fromkeys(_LISTINGS, "VARCHAR"))
+            whole += objects
+            rows.append(_columns_of(run.plan, _LISTINGS))
+    _create_view(connection, name, _items_in(_locations_of(results, whole), ITEMS))
+    _create_from(connection, f"{name}s", rows, _texts(_LISTINGS))
 
 
 def _unreadable(connection: duckdb.DuckDBPyConnection, results: Results, names: Sequence[str]) -> list[str]:
@@ -201,7 +224,7 @@ def _unreadable(connection: duckdb.DuckDBPyConnection, results: Results, names: 
     """
     if not names:
         return []
-    locations = ", ".join(quoted(_location_of(results, name)) for name in names)
+    locations = ", ".join(map(quoted, _locations_of(results, names)))
     files = f"read_parquet([{locations}], union_by_name = true)"
     found: list[str] = []
     try:
@@ -241,29 +264,42 @@ def _create_from(
     """Make a table of rows of our own. They go in as JSON: an Arrow table of rows needs pandas, and a second."""
     form = json.dumps([dict(columns)])
     query = f"SELECT unnest(from_json($rows, {quoted(form)}), recursive := true)"
-    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}", {"rows": json.dumps(list(rows))})
+    texts = json.dumps(list(rows))
+    connection.execute(f"CREATE OR REPLACE TABLE store.{name} AS {query}", {"rows": texts})
+
+
+def _texts(names: Iterable[str]) -> dict[str, str]:
+    return dict.fromkeys(names, "VARCHAR")
+
+
+def _columns_of(plan: Plan, names: Iterable[str]) -> dict[str, object]:
+    return {name: getattr(plan, name) for name in names}
 
 
 def _pruned(runs: Runs) -> Iterator[Mapping[str, object]]:
     for run_id in sorted(runs.prunings):
         run = runs.run(run_id)
         if run is not None:
-            yield {column: getattr(run.plan, column) for column in _PRUNED}
+            yield _columns_of(run.plan, _PRUNED)
 
 
-def _last_inventories(runs: Runs) -> Iterable[str]:
+def _last_inventories(runs: Runs) -> Iterable[Mapping[str, object]]:
     """Return of each environment the last inventory that came to its end."""
-    inventories = [record for record in runs.operations.values() if record.plan.kind == OperationKind.INVENTORY]
-    plans = [record.plan for record in inventories if record.is_complete]
-    plans.sort(key=lambda plan: plan.operation_id)
-    last = {plan.environment: plan.operation_id for plan in plans}
+    last: dict[str, Mapping[str, object]] = {}
+    for operation_id, record in sorted(runs.operations.items()):
+        is_inventory = record.plan.kind == OperationKind.INVENTORY
+        if is_inventory and record.is_complete:
+            last[record.plan.environment] = {"operation_id": operation_id}
     return last.values()
 
 
 def _plan_row(run: RunRecord) -> dict[str, object]:
-    row: dict[str, object] = {name: getattr(run.plan, name) for name in _OF_PLAN}
-    row |= {"is_partial": run.plan.lists_a_part, "has_chosen_rows": run.plan.has_chosen_rows}
-    row |= {"remaining": run.remaining, "failed": sum(leg.count("failed") for leg in run.legs)}
+    plan = run.plan
+    row = _columns_of(plan, _OF_PLAN)
+    row["is_partial"] = plan.lists_a_part
+    row["has_chosen_rows"] = plan.has_chosen_rows
+    row["remaining"] = run.remaining
+    row["failed"] = sum(leg.count("failed") for leg in run.legs)
     return row
 
 
@@ -272,40 +308,56 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
 
     The base holds nearly all items, each once. So only keys that are in the tail too are sorted.
     """
-    tail = [{"run_id": leg.plan.run_id, "leg": leg.leg} for leg in latest.tail]
+    # The legs since the base was made. Their parts are named by their days: a glob over all days would be a listing
+    # for each day of the store.
+    tail: list[dict[str, object]] = []
+    plans: list[Plan] = []
+    for leg in latest.tail:
+        plans.append(leg.plan)
+        tail.append({"run_id": leg.plan.run_id, "leg": leg.leg})
     _create_from(connection, "tail", tail, _LEG)
-    names = _parts_of_runs(results, [leg.plan for leg in latest.tail])
-    parts = [_location_of(results, name) for name in names]
-    rows = _reading_parts("verdicts", parts) if parts else _empty_table("verdicts")
+    rows = _empty_table("verdicts")
+    parts = _parts_of_runs(results, plans)
+    if parts:
+        rows = _reading_parts("verdicts", _locations_of(results, parts))
     every = f"{rows} UNION ALL BY NAME FROM store.journalled_verdicts"
     _create_view(connection, "recent", f"SELECT {_OF_ROW} FROM ({every}) SEMI JOIN store.tail USING (run_id, leg)")
     if not latest.base.files:
         _create_view(connection, "newest", newest_per_item("FROM store.recent"))
         return
-    base = [_location_of(results, file.name) for file in latest.base.files]
-    _create_view(connection, "settled", f"FROM {_reading(_NEWEST, base)}")
-    again = f"{_ITEM} IN (SELECT {_ITEM} FROM store.recent)"
-    newest_again = newest_per_item(f"FROM store.recent UNION ALL FROM store.settled WHERE {again}")
-    both = f"FROM store.settled WHERE NOT {again} UNION ALL FROM ({newest_again})"
-    _create_view(connection, "newest", both if tail else "FROM store.settled")
+    base = [file.name for file in latest.base.files]
+    settled = _reading(_NEWEST, _locations_of(results, base))
+    _create_view(connection, "settled", f"FROM {settled}")
+    newest = "FROM store.settled"
+    if tail:
+        again = f"{_ITEM} IN (SELECT {_ITEM} FROM store.recent)"
+        newest_again = newest_per_item(f"FROM store.recent UNION ALL FROM store.settled WHERE {again}")
+        newest = f"FROM store.settled WHERE NOT {again} UNION ALL FROM ({newest_again})"
+    _create_view(connection, "newest", newest)
 
 
 def _parts_of_runs(results: Results, plans: Sequence[Plan]) -> list[str]:
     """Name the parts of some runs from listings of their days alone."""
-    runs = {plan.run_id for plan in plans}
-    folders = {layout.table_folder("verdicts", plan.run_date) for plan in plans}
+    runs: set[str] = set()
+    folders: set[str] = set()
+    for plan in plans:
+        runs.add(plan.run_id)
+        folders.add(layout.table_folder("verdicts", plan.run_date))
     listed = some_at_once(sorted(folders), results.store.names, REQUESTS_AT_ONCE)
-    return [name for name in chain.from_iterable(listed) if layout.run_of(name) in runs]
+    names = chain.from_iterable(listed)
+    return [name for name in names if layout.run_of(name) in runs]
 
 
 def _reading_parts(table: str, locations: Sequence[str]) -> str:
     schema = SCHEMAS[table]
     columns = ["*", _RUN_DATE]
     if "run_id" in schema.names:
-        columns[0] = f"* REPLACE ({_RUN_ID.format('filename')})"
+        run_id = _RUN_ID.format("filename")
+        columns[0] = f"* REPLACE ({run_id})"
     if table == "verdicts":
         columns.append("filename")
-    return f"SELECT {', '.join(columns)} FROM {_reading(schema, locations)}"
+    listed = ", ".join(columns)
+    return f"SELECT {listed} FROM {_reading(schema, locations)}"
 
 
 def _location_of(results: Results, name: str) -> str:
@@ -317,14 +369,19 @@ def _location_of(results: Results, name: str) -> str:
     return f"{url}/{name}"
 
 
+def _locations_of(results: Results, names: Iterable[str]) -> list[str]:
+    return [_location_of(results, name) for name in names]
+
+
 def _reading(schema: pa.Schema, locations: Sequence[str]) -> str:
     """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
     columns: list[str] = []
     for name, kind in _kinds_of(schema).items():
         column = f"name: {quoted(name)}, type: {quoted(kind)}, default_value: NULL"
         columns.append(f"{quoted(name)}: {{{column}}}")
-    listed = ", ".join(map(quoted, locations))
-    return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
+    files = ", ".join(map(quoted, locations))
+    fields = ", ".join(columns)
+    return f"read_parquet([{files}], schema = MAP {{{fields}}})"
 
 
 def _empty_table(table: str) -> str:
@@ -337,8 +394,8 @@ def _empty_table(table: str) -> str:
 
 
 def _without_rows(kinds: Mapping[str, str]) -> str:
-    columns = [f"NULL::{kind} AS {name}" for name, kind in kinds.items()]
-    return f"SELECT {', '.join(columns)} WHERE false"
+    columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in kinds.items())
+    return f"SELECT {columns} WHERE false"
 
 
 def _kinds_of(schema: pa.Schema) -> dict[str, str]:
@@ -349,15 +406,18 @@ def _items_in(locations: Sequence[str], schema: pa.Schema) -> str:
     """Return the query for the items in some files, each with its run."""
     if not locations:
         return _without_rows({"run_id": "VARCHAR"} | _kinds_of(schema))
-    run_id = "regexp_extract(filename, '_runs/([^/]+)/[^/]+/[^/]+$', 1)"
-    return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {_reading(schema, locations)}"
+    run_id = "regexp_extract(filename, '_runs/([^/]+)/[^/]+/[^/]+$', 1) AS run_id"
+    columns = ", ".join([run_id, *schema.names])
+    return f"SELECT {columns} FROM {_reading(schema, locations)}"
 
 
 def _advice() -> Mapping[str, str]:
     """Return `store.advice`, by reason, and `store.general_advice`, for any other reason."""
-    rows = [f"({quoted(reason)}, {quoted(entry.remedy)})" for reason, entry in reason_entries().items()]
-    advice = ",\n    ".join(rows)
-    return {
-        "advice": f"FROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)",
-        "general_advice": f"SELECT {quoted(about(None).remedy)} AS general_advice",
-    }
+    rows: list[str] = []
+    for reason, entry in reason_entries().items():
+        remedy = quoted(entry.remedy)
+        rows.append(f"({quoted(reason)}, {remedy})")
+    listed = ",\n    ".join(rows)
+    advice = f"FROM (VALUES\n    {listed}\n) AS advice (reason, what_to_do)"
+    otherwise = quoted(about(None).remedy)
+    return {"advice": advice, "general_advice": f"SELECT {otherwise} AS general_advice"}

@@ -14,7 +14,7 @@ _TAGS = "/* tag columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
 _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
 
-_COLUMNS = frozenset({"run_date", *(column.name for column in TABLES["verdicts"].columns)})
+_COLUMNS = frozenset(column.name for column in TABLES["verdicts"].columns) | {"run_date"}
 
 NAMES = (
     *(*TABLES, "inventory", "catalog", "latest_answer", "changes", "rejects", "coverage", "run_totals"),
@@ -39,11 +39,17 @@ def views(tags: Iterable[str] = ()) -> list[View]:
     """
     without_tags = list(map(_view, NAMES))
     # A column of another name makes no name in a query ambiguous, and no name means two things in two views.
-    taken = _COLUMNS.union(*(view.words for view in without_tags))
+    taken = set(_COLUMNS)
+    for view in without_tags:
+        taken |= view.words
     columns = ""
     for name, value in _tag_columns(tags, taken):
         columns += f", {value} AS {quoted_name(name)}"
-    return [replace(view, query=view.query.replace(_TAGS, columns)) for view in without_tags]
+    with_tags: list[View] = []
+    for view in without_tags:
+        query = view.query.replace(_TAGS, columns)
+        with_tags.append(replace(view, query=query))
+    return with_tags
 
 
 def _tag_columns(tags: Iterable[str], taken: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -61,13 +67,17 @@ def _tag_columns(tags: Iterable[str], taken: Iterable[str]) -> Iterator[tuple[st
 def _view(name: str) -> View:
     """Read a view; the comment at the top of its file is its meaning. That of a table needs no file."""
     file = files(__package__).joinpath("sql", f"{name}.sql")
-    text = file.read_text(encoding="utf-8") if file.is_file() else _OF_TABLE.format(name)
+    text = _OF_TABLE.format(name)
+    if file.is_file():
+        text = file.read_text(encoding="utf-8")
     lines = text.splitlines()
     comment = [line.removeprefix("-- ") for line in takewhile(_is_comment, lines)]
-    meaning = TABLES[name].meaning if name in TABLES else " ".join(comment)
+    meaning = " ".join(comment)
+    if name in TABLES:
+        meaning = TABLES[name].meaning
     query = "\n".join(lines[len(comment) :])
-    words = words_of(_NO_NAMES.sub("", query))
-    return View(name, meaning, query, words)
+    without_texts = _NO_NAMES.sub("", query)
+    return View(name, meaning, query, words_of(without_texts))
 
 
 def _is_comment(line: str) -> bool:
@@ -97,8 +107,8 @@ def with_views(*names: str) -> str:
     `getvariable('environments')` says which environments they show.
     """
     read = read_by(" ".join(names), views())
-    clauses = [f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read]
-    return f"WITH {', '.join(clauses)}"
+    clauses = ", ".join(f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read)
+    return f"WITH {clauses}"
 
 
 def value_of_tag(spellings: Iterable[str]) -> str:
@@ -106,11 +116,13 @@ def value_of_tag(spellings: Iterable[str]) -> str:
     values: list[str] = []
     for spelling in spellings:
         # RFC 6901: in a JSON pointer a tilde and a slash of a name are written so.
-        pointer = "/" + spelling.replace("~", "~0").replace("/", "~1")
-        values.append(f"json_extract_string(tags, {quoted(pointer)})")
+        name = spelling.replace("~", "~0").replace("/", "~1")
+        pointer = quoted(f"/{name}")
+        values.append(f"json_extract_string(tags, {pointer})")
     if len(values) == 1:
         return values[0]
-    return f"coalesce({', '.join(values)})"
+    listed = ", ".join(values)
+    return f"coalesce({listed})"
 
 
 def key_of(value: str) -> str:
@@ -118,8 +130,10 @@ def key_of(value: str) -> str:
     seen = f"regexp_replace({value}, {quoted(UNSEEN_MARKS)}, '', 'g')"
     words = f"trim(regexp_replace({seen}, {quoted(BLANKS)}, ' ', 'g'))"
     key = f"lower(nfc_normalize({words}))"
+    # DuckDB and Python write another small form of these letters: a key made by one would not be found by the other.
     for letter, plain in LOWER_FORMS.items():
-        key = f"replace({key}, {quoted(letter)}, {quoted(plain)})"
+        own, other = quoted(letter), quoted(plain)
+        key = f"replace({key}, {own}, {other})"
     return key
 
 

@@ -369,13 +369,19 @@ WINDOW of_item AS (
 QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {NEWEST_FIRST}) = 1
 """
 _WHEN = "coalesce(answered_at, finished_at)"  # a row was answered: rows of the first versions have no `answered_at`
-OF_ROW = {
+_OF_ROW = {
     "answered_at": f"{_WHEN} AS answered_at",
     "first_run_id": "run_id AS first_run_id",
     "outcome_since": f"{_WHEN} AS outcome_since",
 }
-"""What a row of `verdicts` gives where its columns do not."""
-_OF_PARTS = ", ".join(OF_ROW.get(name, name) for name in LATEST.names if name != "part")
+
+
+def columns_of_row(names: Iterable[str]) -> str:
+    """Return the SQL of columns of the newest answers, as a row of `verdicts` gives them."""
+    return ", ".join(_OF_ROW.get(name, name) for name in names)
+
+
+_OF_PARTS = columns_of_row(name for name in LATEST.names if name != "part")
 _KNOWN = f"""
 SELECT {_OF_PARTS}, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
 FROM parts SEMI JOIN legs USING (run_id, leg)
