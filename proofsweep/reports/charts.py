@@ -11,7 +11,10 @@ from math import ceil, floor, log10
 
 from markupsafe import Markup
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 360, 150, 44, 8, 18, 20
+_WIDTH, _HEIGHT = 360, 150
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 18, 20  # margins
+_CHART_WIDTH = _WIDTH - _LEFT - _RIGHT
+_CHART_HEIGHT = _HEIGHT - _TOP - _BOTTOM
 _MOST_NAMES = 5  # below a chart
 _TICKS = 3
 _NAME_WIDTH = 46  # of a day below a chart, with the gap to the next
@@ -32,23 +35,28 @@ class Chart:
 
 def bars(title: str, names: Sequence[str], values: Sequence[float], spoken: str) -> Chart:
     axis = _Axis(0, max(values))
-    step = (_WIDTH - _LEFT - _RIGHT) / len(names)
-    centers = [_LEFT + (number + 0.5) * step for number in range(len(names))]
-    shapes = list(axis.shapes())
+    step = _CHART_WIDTH / len(names)
+    width = 0.7 * step
     bottom = axis.y(0)
-    for x, value in zip(centers, values, strict=True):
+    shapes = list(axis.shapes())
+    named: list[tuple[str, float]] = []
+    center = _LEFT + step / 2
+    for name, value in zip(names, values, strict=True):
+        left = center - width / 2
         top = axis.y(value)
-        shapes.append(_BAR.format(x - 0.35 * step, top, 0.7 * step, bottom - top))
+        shapes.append(_BAR.format(left, top, width, bottom - top))
+        named.append((name, center))
+        center += step
     # Names would lie over each other on a phone, so only every so many bars have one; the last bar has one always.
     every = ceil(len(names) / _MOST_NAMES)
-    named = list(zip(names, centers, strict=True))
     named.reverse()
     shapes += _names_below(named[::every])
     return Chart(title, spoken, _svg_of(shapes))
 
 
 def _svg_of(shapes: Sequence[Markup]) -> Markup:
-    return _SVG.format(_WIDTH, _HEIGHT, Markup().join(shapes))
+    content = Markup().join(shapes)
+    return _SVG.format(_WIDTH, _HEIGHT, content)
 
 
 def lines(title: str, days: Sequence[date], series: Mapping[str, Sequence[float]], spoken: str) -> Chart:
@@ -61,9 +69,13 @@ def lines(title: str, days: Sequence[date], series: Mapping[str, Sequence[float]
     places = _places_of(days)
     shapes = list(axis.shapes())
     for number, (name, values) in enumerate(series.items()):
-        points = list(zip(places, map(axis.y, values), strict=True))
-        shapes.append(_LINE.format(number, _path_of(points)))
-        shapes += [_DOT.format(x, y) for x, y in points]
+        heights = map(axis.y, values)
+        points = list(zip(places, heights, strict=True))
+        path = _path_of(points)
+        shapes.append(_LINE.format(number, path))
+        for x, y in points:
+            dot = _DOT.format(x, y)
+            shapes.append(dot)
         above_or_below = 15 if number else -7
         end_x, end_y = points[-1]
         label = name.format(values[-1])
@@ -76,10 +88,9 @@ def lines(title: str, days: Sequence[date], series: Mapping[str, Sequence[float]
 
 def _places_of(days: Sequence[date]) -> list[float]:
     """Return the place of each day from left to right, with the days as far apart as they are."""
-    first = days[0]
-    length = (days[-1] - first).days
-    width = _WIDTH - _LEFT - _RIGHT
-    return [_LEFT + (day - first).days / length * width for day in days]
+    first, last = days[0], days[-1]
+    width_of_day = _CHART_WIDTH / (last - first).days
+    return [_LEFT + (day - first).days * width_of_day for day in days]
 
 
 def _path_of(points: Sequence[tuple[float, float]]) -> str:
@@ -95,11 +106,14 @@ class _Axis:
     """Values from bottom to top, between round numbers."""
 
     def __init__(self, lowest: float, highest: float) -> None:
-        least = max(highest - lowest, 1) / _TICKS
+        span = max(highest - lowest, 1)
+        least = span / _TICKS
         power = 10.0 ** floor(log10(least))
         # Quotients of floats miss a whole number by a hair: without some play a value on a tick would get another one.
-        round_steps = [factor * power for factor in (1, 2, 5, 10)]
-        step = next(step for step in round_steps if step >= least * 0.999)
+        for factor in (1, 2, 5, 10):
+            step = factor * power
+            if step >= least * 0.999:
+                break
         self.step = max(1, step)
         self.first = floor(lowest / self.step + 0.001)
         self.last = ceil(highest / self.step - 0.001)
@@ -108,27 +122,32 @@ class _Axis:
             self.last = self.first + 1
 
     def y(self, value: float) -> float:
-        share = (value / self.step - self.first) / (self.last - self.first)
-        height = _HEIGHT - _BOTTOM - _TOP
-        return _HEIGHT - _BOTTOM - share * height
+        steps = value / self.step - self.first
+        share = steps / (self.last - self.first)
+        return _HEIGHT - _BOTTOM - share * _CHART_HEIGHT
 
     def shapes(self) -> Iterator[Markup]:
         for number in range(self.first, self.last + 1):
             value = number * self.step
             y = self.y(value)
             yield _TICK.format(_LEFT, y, _WIDTH - _RIGHT)
-            yield _TEXT.format(_LEFT - 5, y + 4, "end", f"{value:,.10g}")
+            label = f"{value:,.10g}"
+            yield _TEXT.format(_LEFT - 5, y + 4, "end", label)
 
 
 def _with_room(named: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     """Choose the first and the last name, and from the end on those between that lie over no other."""
-    first, last = named[0], named[-1]
-    leftmost = first[1] + _NAME_WIDTH
+    # From the end, since the newest day says most; the first one stays, so that the span can be read.
+    first, *between, last = named
+    _, place_of_first = first
+    leftmost = place_of_first + _NAME_WIDTH
     shown = [last]
-    for name, place in named[-2:0:-1]:
-        has_room = shown[-1][1] - place >= _NAME_WIDTH
+    _, rightmost = last
+    for name, place in reversed(between):
+        has_room = rightmost - place >= _NAME_WIDTH
         if has_room and place >= leftmost:
             shown.append((name, place))
+            rightmost = place
     return [*shown, first]
 
 

@@ -17,7 +17,8 @@ _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", 
 
 def environments_of(verdicts: Sequence[Row]) -> list[str]:
     """Return the environments of some rows, that of the newest one first."""
-    return list(dict.fromkeys(str(row["environment"]) for row in verdicts))
+    environments = [str(row["environment"]) for row in verdicts]
+    return list(dict.fromkeys(environments))
 
 
 def lines_of(
@@ -32,24 +33,31 @@ def lines_of(
     location = _place_now(newest, moved)
     if location is not None:
         yield f"  now {location}"
-    yield f"  item {newest['item_id']}, in {counted(len(verdicts), 'row')}"
+    how_many = counted(len(verdicts), "row")
+    yield f"  item {newest['item_id']}, in {how_many}"
     environments = environments_of(verdicts)
     for environment in environments:
+        where = ""
+        if len(environments) > 1:
+            where = f" in {environment}"
         # How a file stands in one environment says nothing of another.
         rows = [row for row in verdicts if row["environment"] == environment]
-        where = f" in {environment}" if len(environments) > 1 else ""
-        yield f"  newest{where}: {_result_of(rows[0])}"
+        newest = rows[0]
+        yield f"  newest{where}: {_result_of(newest)}"
         yield from _open_since(rows)
-        to_do = _what_to_do(rows[0], standing.get(environment))
+        to_do = _what_to_do(newest, standing.get(environment))
         yield f"  what to do{where}: {to_do}"
     for row in verdicts:
+        own_calls = _calls_for(row, calls)
         yield ""
-        yield from _lines_of_row(row, _calls_for(row, calls))
+        yield from _lines_of_row(row, own_calls)
 
 
 def _lines_of_row(row: Row, calls: Sequence[Row]) -> Iterator[str]:
-    line = "" if row["manifest_line"] is None else f", {row['manifest_line']}"
-    yield f"run {row['run_id']} ({row['environment']}){line}: {_result_of(row)}"
+    which = f"run {row['run_id']} ({row['environment']})"
+    if row["manifest_line"] is not None:
+        which += f", {row['manifest_line']}"
+    yield f"{which}: {_result_of(row)}"
     if row["detail"] is not None:
         yield f"  {row['detail']}"
     if row["answered_by_row"] is not None:
@@ -68,15 +76,21 @@ def _open_since(rows: Sequence[Row]) -> Iterator[str]:
     if not still_open or len(rows) == 1:
         return
     first = still_open[-1]["finished_at"]
-    when = minute_of(first) if isinstance(first, datetime) else "its first row"
-    before = "accepted before" if len(still_open) < len(rows) else "never accepted before"
+    when = "its first row"
+    if isinstance(first, datetime):
+        when = minute_of(first)
+    before = "never accepted before"
+    if len(still_open) < len(rows):
+        before = "accepted before"
     how_many = counted(len(still_open), "row")
     yield f"  open since {when}, in {how_many}; {before}"
 
 
 def words_of_outcome(row: Row) -> str:
+    words = [row["outcome"], row["verdict"]]
     # The reason of a verdict is often the verdict's own word, which nobody wants to read twice.
-    words = [row["outcome"], *dict.fromkeys((row["verdict"], row["reason"]))]
+    if row["reason"] != row["verdict"]:
+        words.append(row["reason"])
     return " · ".join(_texts(words))
 
 
@@ -103,20 +117,27 @@ def json_of(
         if first is not row:
             to_do = f"nothing: the row of run {first['run_id']} counts instead of this one"
         facts: dict[str, object] = {"verdict_row": row, "what_to_do": to_do}
-        facts |= {"moved_to": _place_now(row, moved), "exchanges": _calls_for(row, calls)}
+        facts["moved_to"] = _place_now(row, moved)
+        facts["exchanges"] = _calls_for(row, calls)
         rows.append(facts)
     return {"item_id": verdicts[0]["item_id"], "runs": rows}
 
 
 def _place_now(row: Row, moved: Mapping[tuple[str, str, str], str]) -> str | None:
-    environment, item_id = str(row["environment"]), str(row["item_id"])
-    return moved.get((environment, item_id, str(row["audio"])))
+    environment = str(row["environment"])
+    item_id = str(row["item_id"])
+    audio = str(row["audio"])
+    return moved.get((environment, item_id, audio))
 
 
 def _calls_for(row: Row, calls: Sequence[Row]) -> list[Row]:
-    own = calling_rows(row)
-    of_run = [call for call in calls if call["run_id"] == row["run_id"]]
-    return [call for call in of_run if call["manifest_row"] in own]
+    own: list[Row] = []
+    own_rows = calling_rows(row)
+    for call in calls:
+        is_of_run = call["run_id"] == row["run_id"]
+        if is_of_run and call["manifest_row"] in own_rows:
+            own.append(call)
+    return own
 
 
 def _result_of(row: Row) -> str:
@@ -139,14 +160,16 @@ def _what_to_do(newest: Row, standing: Standing | None) -> str:
 
 
 def _advice_for(row: Row) -> str:
-    return about(str(row["reason"] or ""), str(row["outcome"])).remedy
+    reason = str(row["reason"] or "")
+    return about(reason, str(row["outcome"])).remedy
 
 
 def _line_of_call(call: Row) -> str:
     when = f"{call['started_at']:%Y-%m-%d %H:%M:%S}"
+    answer = f"{call['call']!s:<8} {_answer_of(call)}"
     elapsed_ms = float(str(call["elapsed_ms"]))
     request_id = call["request_id"] or "no request ID"
-    return f"{when}  {call['call']!s:<8} {_answer_of(call)}  {elapsed_ms:,.0f} ms  {request_id}"
+    return f"{when}  {answer}  {elapsed_ms:,.0f} ms  {request_id}"
 
 
 def packet_of(kinds: Sequence[Row]) -> str:
@@ -169,8 +192,10 @@ def words_on_calls(run_id: str, known: CallsKnown, *, has_failed: bool) -> str:
     """Say in one sentence what is known of the calls of a run or an operation, beside those that failed, if any did."""
     named = "No other call" if has_failed else "No call"
     match known:
+        case CallsKnown.ALL if has_failed:
+            return ""
         case CallsKnown.ALL:
-            return "" if has_failed else f"Every call of {run_id} succeeded; there is nothing to look up."
+            return f"Every call of {run_id} succeeded; there is nothing to look up."
         case CallsKnown.SOME:
             return f"{named} of {run_id} that is recorded has failed. A process was killed: its last ones may be lost."
         case CallsKnown.SO_FAR:
@@ -194,21 +219,29 @@ def _lines_of_kind(kind: Row) -> Iterator[str]:
     if last != first:
         window += f" to {last:%H:%M:%S}"
     endpoint = Call(str(kind["call"])).endpoint
+    answer = _answer_of(kind)
+    how_many = counted(calls, "call")
     environment = printable(str(kind["environment"]))
-    yield f"{endpoint}: {_answer_of(kind)}. {counted(calls, 'call')}, {window}; {environment}"
-    named = kind["named"]
-    shown = named if isinstance(named, list) else []
+    yield f"{endpoint}: {answer}. {how_many}, {window}; {environment}"
+    shown = kind["named"]
+    if not isinstance(shown, list):
+        shown = []
     for call in shown:
         started_at = call["started_at"].astimezone(UTC)
-        # Without a request ID, support can look a call up by its time and size alone.
-        request_id = printable(call["request_id"] or "") or f"no request ID; {_sent(call)}"
+        request_id = printable(call["request_id"] or "")
+        if not request_id:
+            # Support can look such a call up by its time and size alone.
+            request_id = f"no request ID; {_sent(call)}"
         yield f"  {started_at:%H:%M:%S}  {request_id}"
-    if calls > len(shown):
-        yield f"  and {calls - len(shown):,} more"
+    more = calls - len(shown)
+    if more > 0:
+        yield f"  and {more:,} more"
 
 
 def _sent(call: Row) -> str:
     sent = call["bytes_sent"]
-    seconds = float(str(call["elapsed_ms"] or 0)) / 1000
-    what = "nothing was sent" if sent is None else f"{sent:,} bytes sent"
-    return f"{what}, after {seconds:.1f} s"
+    what = "nothing was sent"
+    if sent is not None:
+        what = f"{sent:,} bytes sent"
+    elapsed_ms = float(str(call["elapsed_ms"] or 0))
+    return f"{what}, after {elapsed_ms / 1000:.1f} s"

@@ -1,7 +1,7 @@
 """Export rows as completion reports for us, or as lists and letters for suppliers: one for each value of a tag."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
@@ -32,7 +32,9 @@ class ExportFormat(StrEnum):
 
     @property
     def ending(self) -> str:
-        return ".txt" if self is ExportFormat.LETTER else f".{self}"
+        if self is ExportFormat.LETTER:
+            return ".txt"
+        return f".{self}"
 
 
 _WRITERS = {
@@ -54,7 +56,8 @@ _FOR_PEOPLE = OWN_HEADER.index("what_to_do") + 1
 SUPPLIER_HEADER = ("file", "outcome", "in_words", "what_to_do")
 _FOR_PROGRAMS = (ExportFormat.JSON, ExportFormat.PARQUET)
 _MADE = ("in_words", "what_to_do", "for_supplier", "id")
-_COLUMNS = (*(name for name in OWN_HEADER if name not in _MADE), "item_id", "tags", "is_told")
+_OF_FILES = [name for name in OWN_HEADER if name not in _MADE]
+_COLUMNS = (*_OF_FILES, "item_id", "tags", "is_told")
 _NO_VALUE = "''"
 _LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
 
@@ -74,25 +77,34 @@ class Target:
         `file` may be a folder, if it ends in a slash or is there. UsageError if there is no such format, or if the
         ending of the file's name is not that of the format.
         """
-        form = None if given is None else _format_named(given)
+        form = None
+        if given is not None:
+            form = _format_named(given)
+        # A folder that is not there yet is known by its slash alone.
         if file is None or file.endswith("/") or _is_folder(file):
             form = form or ExportFormat.CSV
-            return cls(Path(file or "", f"{default}{form.ending}"), form, is_in_folder=file is not None)
+            path = Path(file or "", f"{default}{form.ending}")
+            return cls(path, form, is_in_folder=file is not None)
         path = Path(file)
         ending = path.suffix.lower()
         if form is None:
             return cls(path, _format_of_ending(path))
         if ending != form.ending:
-            better = printable(path.with_suffix(form.ending).name)
-            what = f"--format {form} writes files that end in {form.ending}"
-            raise UsageError(f"{what}, and --file {printable(file)} does not: name it {better}, or give a folder.")
+            renamed = path.with_suffix(form.ending)
+            better = printable(renamed.name)
+            what = f"--format {form} writes files that end in {form.ending}, and --file {printable(file)} does not"
+            raise UsageError(f"{what}: name it {better}, or give a folder.")
         return cls(path, form)
 
     def of_value(self, key: str, tag: str) -> Path:
         """Return the path for the rows with a value of a tag: it depends on the value's key alone, on every day."""
+        path = self.path
+        # A value may be spelled like the name for no value: `taken` keeps the two files apart.
         none = f"no-{file_name_of(key_of_tag(tag))}"
-        name = file_name_of(key, taken=none) if key else none
-        return self.path.with_name(f"{self.path.stem}-{name}{self.path.suffix}")
+        name = none
+        if key:
+            name = file_name_of(key, taken=none)
+        return path.with_name(f"{path.stem}-{name}{path.suffix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +132,7 @@ def export(
     with selected.opened(having(outcomes, is_told=is_letter)) as files, ExitStack() as undo:
         tag, value = _put_apart(files, selected, by)
         counts = files.counts_by(value)
-        paths = [target.path for _ in counts]
+        paths = [target.path] * len(counts)
         if tag is not None:
             paths = [target.of_value(key, tag) for key, _, _ in counts]
         # All files are looked for before the first is written: a refusal leaves nothing behind.
@@ -138,7 +150,8 @@ def export(
             # What was written before an error would stand in the way of the next try.
             undo.callback(path.unlink, missing_ok=True)
             _, spelling, rows = counted_value
-            reports.append(WrittenReport(path, rows, lacks=None if spelling else tag))
+            lacks = None if spelling else tag
+            reports.append(WrittenReport(path, rows, lacks))
         undo.pop_all()  # they are whole
         return reports
 
@@ -160,18 +173,21 @@ def _put_apart(files: ChosenFiles, selected: SelectedRows, by: str | None) -> tu
 
 
 def _value_of(files: ChosenFiles, tag: str) -> str:
-    values = files.tag_values([tag]).values()
-    return next(iter(values), _NO_VALUE)
+    values = files.tag_values([tag])  # none if there are no files
+    return next(iter(values.values()), _NO_VALUE)
 
 
 def _refuse_unknown(selected: SelectedRows, tag: str, wanted: str) -> None:
     """Refuse a value that no file has, whatever its outcome."""
     # A mistyped name is no supplier without a problem.
     with selected.opened() as files:
-        known = [key for key, _, _ in files.counts_by(_value_of(files, tag))]
+        value = _value_of(files, tag)
+        known = [key for key, _, _ in files.counts_by(value)]
     key = key_of_value(wanted)
     if key not in known:
-        raise UsageError(f"No file has the {printable(tag)} {printable(wanted)!r}{did_you_mean(key, known)}.")
+        what = f"the {printable(tag)} {printable(wanted)!r}"
+        meant = did_you_mean(key, known)
+        raise UsageError(f"No file has {what}{meant}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,23 +215,29 @@ class _Writer:
         spellings = {key: names[0] for key, names in files.spellings().items()}
         if languages is None:
             return cls(form, spellings, list(spellings.values()), None, today)
-        by = "" if tag is None else key_of_tag(tag)
-        told = [key for key in spellings if key == by or is_known_to_supplier(key)]
-        tags = [spellings[key] for key in told]
+        # Other columns of a catalog are ours, and nothing tells which: a supplier sees the tag that chose its files,
+        # and those that name recordings and releases.
+        by = key_of_tag(tag or "")
+        tags: list[str] = []
+        for key, spelling in spellings.items():
+            is_told = key == by or is_known_to_supplier(key)
+            if is_told:
+                tags.append(spelling)
         return cls(form, spellings, tags, languages, today)
 
     def write(self, file: IO[bytes], counted_value: tuple[str, str, int], rows: Iterable[Row]) -> None:
         key, spelling, count = counted_value
-        tagged = ((row, self._tags_of(row)) for row in rows)
         columns = _OURS
         if self.languages is not None:
             language = self.languages.of_supplier(key)
             if self.form is ExportFormat.LETTER:
+                tagged = ((row, self._tags_of(row)) for row in rows)
                 letter = letter_to(spelling, tagged, language, self.today)
+                # A name of a disk may be no UTF-8: in a letter it is shown escaped, and hinders no other file.
                 file.write(letter.encode("utf-8", "backslashreplace"))
                 return
             columns = _for_supplier(language, self.form)
-        lines = (self._line(columns.cells_of(row), tags) for row, tags in tagged)
+        lines = self._lines(rows, columns)
         title = f"{spelling} {self.today}".lstrip()
         report = CompletionReport(self.tags, columns.header, lines, count, columns.for_people, columns.sheet, title)
         write = _WRITERS[self.form]
@@ -229,9 +251,13 @@ class _Writer:
             tags[spelling] = str(value)
         return tags
 
-    def _line(self, cells: Sequence[object], tags: Mapping[str, str]) -> list[object]:
-        first, *others = cells
-        return [first, *map(tags.get, self.tags), *others]
+    def _lines(self, rows: Iterable[Row], columns: _Columns) -> Iterator[list[object]]:
+        """Yield the cells of each row: the first column, the tags, and the other columns."""
+        # One at a time: there may be more rows than fit into memory.
+        for row in rows:
+            first, *others = columns.cells_of(row)
+            tags = self._tags_of(row)
+            yield [first, *map(tags.get, self.tags), *others]
 
 
 def _our_cells(row: Row) -> list[object]:
@@ -239,7 +265,8 @@ def _our_cells(row: Row) -> list[object]:
     entry = about(reason, str(row["outcome"]))
     for_supplier = None
     if row["is_told"]:
-        for_supplier = language_named(ENGLISH).problem(reason).sentences
+        problem = language_named(ENGLISH).problem(reason)
+        for_supplier = problem.sentences
     made = {"in_words": entry.plain, "what_to_do": entry.remedy, "for_supplier": for_supplier, "id": row["item_id"]}
     cells = row | made
     return [cells[name] for name in OWN_HEADER]
@@ -253,7 +280,8 @@ def _for_supplier(language: Language, form: ExportFormat) -> _Columns:
     header: tuple[str, ...] = SUPPLIER_HEADER
     outcomes: Mapping[str, str] = {}
     if form not in _FOR_PROGRAMS:
-        header = tuple(language.headings.model_dump().values())
+        headings = language.headings.model_dump()
+        header = tuple(headings.values())
         outcomes = language.outcomes.model_dump()
 
     def cells_of(row: Row) -> list[object]:
@@ -261,7 +289,9 @@ def _for_supplier(language: Language, form: ExportFormat) -> _Columns:
         in_words = what_to_do = None
         if problem is not None:
             in_words, what_to_do = problem.in_words, problem.request
-        return [name_for_supplier(row), outcomes.get(outcome, outcome), in_words, what_to_do]
+        name = name_for_supplier(row)
+        outcome_in_language = outcomes.get(outcome, outcome)
+        return [name, outcome_in_language, in_words, what_to_do]
 
     return _Columns(header, cells_of, len(header), language.files)
 
@@ -269,11 +299,13 @@ def _for_supplier(language: Language, form: ExportFormat) -> _Columns:
 def file_name_of(key: str, taken: str = "") -> str:
     """Name a file after the key of a value, in letters of every script; a digest tells apart what would be the same."""
     kept = "".join(map(_letter_of_name, key)).lstrip(".")
+    cut = kept.encode()[:_LONGEST_BYTES]
     # A cut in the middle of a letter of several bytes leaves that letter out.
-    plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
+    plain = cut.decode(errors="ignore")
     if plain == key and plain != taken:
         return plain
-    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+    encoded = key.encode("utf-8", "replace")
+    digest = hashlib.sha256(encoded).hexdigest()
     return f"{plain or 'supplier'}-{digest[:8]}"
 
 
@@ -287,8 +319,10 @@ def _format_named(given: str) -> ExportFormat:
     formats = list(ExportFormat)
     if word in formats:
         return ExportFormat(word)
+    shown = printable(given)
     meant = did_you_mean(word, formats)
-    raise UsageError(f"A report cannot be written as {printable(given)!r}{meant}; take {', '.join(formats)}.")
+    listed = ", ".join(formats)
+    raise UsageError(f"A report cannot be written as {shown!r}{meant}; take {listed}.")
 
 
 def _format_of_ending(path: Path) -> ExportFormat:
@@ -296,8 +330,9 @@ def _format_of_ending(path: Path) -> ExportFormat:
         if path.suffix.lower() == form.ending:
             return form
     *tables, letter = [form.ending for form in ExportFormat]
+    listed = ", ".join(tables)
     what = f"The ending of --file {printable(str(path))} says no format"
-    raise UsageError(f"{what}: end it in {', '.join(tables)} or {letter} (a letter); a folder ends in a slash.")
+    raise UsageError(f"{what}: end it in {listed} or {letter} (a letter); a folder ends in a slash.")
 
 
 def _is_folder(file: str) -> bool:
@@ -333,4 +368,6 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{printable(str(folder))} cannot be made: {error.strerror or error}") from error
+        shown = printable(str(folder))
+        why = error.strerror or error
+        raise UsageError(f"{shown} cannot be made: {why}") from error

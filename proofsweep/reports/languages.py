@@ -86,19 +86,26 @@ class Language(Section):
     @classmethod
     def _are_known(cls, problems: dict[str, Problem]) -> dict[str, Problem]:
         known = {_OTHER, *reason_entries()}
-        unknown = [f"{reason}{did_you_mean(reason, known)}" for reason in problems if reason not in known]
+        unknown: list[str] = []
+        for reason in problems:
+            if reason not in known:
+                meant = did_you_mean(reason, known)
+                unknown.append(f"{reason}{meant}")
         if unknown:
-            raise ValueError(f"there is no reason {', '.join(unknown)}")
+            listed = ", ".join(unknown)
+            raise ValueError(f"there is no reason {listed}")
         if _OTHER not in problems:
             raise ValueError(f"{_OTHER} is missing, for problems without words of their own")
         return problems
 
     def title_for(self, supplier: str) -> str:
-        return self.title.replace(_SUPPLIER, printable(supplier) or self.no_supplier)
+        name = printable(supplier) or self.no_supplier
+        return self.title.replace(_SUPPLIER, name)
 
     def problem(self, reason: str) -> Problem:
         """Return what is said of a reason; one of a later version of the contract has no words of its own."""
-        return self.reasons.get(reason, self.reasons[_OTHER])
+        otherwise = self.reasons[_OTHER]
+        return self.reasons.get(reason, otherwise)
 
 
 @cache
@@ -113,7 +120,8 @@ def language_named(name: str) -> Language:
         return _read(_FOLDER / f"{code}.toml")
     if name.endswith(".toml"):
         return _read(Path(name))
-    there_are = f"{', '.join(codes)}, or a file of your own that ends in .toml"
+    listed = ", ".join(codes)
+    there_are = f"{listed}, or a file of your own that ends in .toml"
     raise UsageError(f"There is no language {printable(name)!r}: --language and export.languages take {there_are}.")
 
 
@@ -121,23 +129,26 @@ def _read(path: Path) -> Language:
     shown = f"The language {printable(str(path))}"
     try:
         text = text_of_file(path.read_bytes())
-        return Language.model_validate(tomllib.loads(text))
+        words = tomllib.loads(text)
+        return Language.model_validate(words)
     except OSError as error:
         raise UsageError(f"{shown} cannot be read ({error.strerror}).") from error
     except ValidationError as error:
-        raise UsageError(f"{shown} is not whole: {_mistakes_in(error)}.") from None
+        mistakes = _mistakes_in(error)
+        raise UsageError(f"{shown} is not whole: {mistakes}.") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{shown} is not TOML: {printable(str(error))}.") from error
+        why = printable(str(error))
+        raise UsageError(f"{shown} is not TOML: {why}.") from error
 
 
 def _mistakes_in(error: ValidationError) -> str:
     texts = {"missing": " is missing", "extra_forbidden": " is not known"}
     mistakes: list[str] = []
     for mistake in error.errors(include_input=False, include_url=False):
-        where = printable(".".join(map(str, mistake["loc"])))
+        where = ".".join(map(str, mistake["loc"]))
         message = mistake["msg"].removeprefix("Value error, ")
         words = texts.get(mistake["type"], f": {message}")
-        mistakes.append(f"{where}{words}")
+        mistakes.append(f"{printable(where)}{words}")
     said = mistakes[:_MOST_MISTAKES]
     more = len(mistakes) - _MOST_MISTAKES
     if more > 0:
@@ -157,6 +168,7 @@ class Languages:
         """Read all languages that may be needed: the one that a person has given for all, or those of the config."""
         if given is not None:
             return cls(language_named(given), {})
+        # All are read at once: a mistake in one language must not show after half of the letters are written.
         usual = configured.get(ANY_SUPPLIER, ENGLISH)
         own: dict[str, Language] = {}
         for name, code in configured.items():

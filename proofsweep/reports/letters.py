@@ -35,7 +35,8 @@ def problem_of(row: Row, language: Language) -> tuple[str, Problem | None]:
     if outcome == "accepted":
         return outcome, None
     if row["is_told"]:
-        return outcome, language.problem(str(row["reason"] or ""))
+        reason = str(row["reason"] or "")
+        return outcome, language.problem(reason)
     return OPEN, language.open
 
 
@@ -43,36 +44,49 @@ def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]], lang
     """Write the letter about some files, each a row and its tags, by what is wrong with them."""
     by_reason: dict[str, list[str]] = {}
     for row, tags in rows:
-        lines = by_reason.setdefault(str(row["reason"]), [])
+        reason = str(row["reason"])
+        lines = by_reason.setdefault(reason, [])
         lines.append(_line(row, tags, language))
-    # What most files have comes first.
-    reasons = sorted(by_reason, key=lambda reason: (-len(by_reason[reason]), reason))
+
+    def most_first(reason: str) -> tuple[int, str]:
+        return -len(by_reason[reason]), reason
+
+    files = 0
     parts: list[str] = []
+    reasons = sorted(by_reason, key=most_first)
     for number, reason in enumerate(reasons, 1):
         lines = sorted(by_reason[reason])
-        parts.append(_part(number, language.problem(reason), lines, language))
+        files += len(lines)
+        problem = language.problem(reason)
+        parts.append(_part(number, problem, lines, language))
     body = "\n\n".join(parts)
     title = language.title_for(supplier)
-    files = sum(map(len, by_reason.values()))
-    facts = _facts(f"{title}\n{body}", files, language, today)
+    text = f"{title}\n{body}"
+    facts = _facts(text, files, language, today)
     opening = _filled(language.opening)
     return f"{title}\n\n{facts}\n\n{opening}\n\n{body}\n"
 
 
 def name_for_supplier(row: Row) -> str:
     """Name a file as its supplier knows it, below the catalog's root; empty for one that is known by its proof."""
-    audio, relative = str(row["audio"] or ""), str(row["file"] or "")
+    audio = str(row["audio"] or "")
+    relative = str(row["file"] or "")
     if audio.startswith(PROOF_PREFIX):
         return ""
     if is_windows(relative):  # a path of another machine, which leads nowhere here
-        return relative.replace("\\", "/").rpartition("/")[2]
+        return _end_of(relative.replace("\\", "/"))
     # A path that leaves the catalog's root would tell a supplier the names of our folders.
     is_absolute = relative.startswith("/") or "://" in relative
     leads_out = is_absolute or ".." in relative.split("/")
     is_whole_path = audio == f"/{relative}"  # seen from the root of our disk, with all our folders
     if relative and not leads_out and not is_whole_path:
         return relative
-    return (audio or relative).rpartition("/")[2]
+    return _end_of(audio or relative)
+
+
+def _end_of(path: str) -> str:
+    _, _, name = path.rpartition("/")
+    return name
 
 
 def is_known_to_supplier(tag: str) -> bool:
@@ -87,9 +101,11 @@ def _letters_of(tag: str) -> str:
 
 def _facts(text: str, files: int, language: Language, today: date) -> str:
     # By its reference an answer finds its letter: two have one only if they say the same on the same day.
-    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    encoded = text.encode("utf-8", "backslashreplace")
+    digest = hashlib.sha256(encoded).hexdigest()
     reference = f"{today:%Y%m%d}-{digest[:_REFERENCE_LETTERS]}"
-    lines = [f"{language.date}: {today}", f"{language.reference}: {reference}", f"{language.files}: {files}"]
+    lines = [f"{language.date}: {today}", f"{language.reference}: {reference}"]
+    lines.append(f"{language.files}: {files}")
     return "\n".join(lines)
 
 
@@ -102,7 +118,8 @@ def _part(number: int, problem: Problem, lines: Sequence[str], language: Languag
 
 
 def _line(row: Row, tags: Mapping[str, str], language: Language) -> str:
-    facts = [printable(name_for_supplier(row)) or language.no_name]
+    name = printable(name_for_supplier(row))
+    facts = [name or language.no_name]
     isrc = tag_of(tags, "isrc")
     if isrc:
         facts.append(f"ISRC {printable(isrc)}")
@@ -114,11 +131,15 @@ def _line(row: Row, tags: Mapping[str, str], language: Language) -> str:
 
 def _title_of(tags: Mapping[str, str]) -> str | None:
     values = {_letters_of(name): value for name, value in tags.items() if value}
-    titles = filter(None, map(values.get, _TITLES))
-    return next(titles, None)
+    for name in _TITLES:
+        title = values.get(name)
+        if title:
+            return title
+    return None
 
 
 def _filled(text: str, first: str = "") -> str:
+    # A name or an ISRC that is cut in two cannot be searched for: a long one has a line of its own instead.
     rest = " " * len(first)
     filled = TextWrapper(_LINE_LETTERS, first, rest, break_long_words=False, break_on_hyphens=False)
     return filled.fill(text.strip())

@@ -59,20 +59,23 @@ class Kind:
         """The first files, each with why, by their names."""
         named: list[tuple[ShownFile, str]] = []
         for group in self.groups:
-            named += [(file, group.in_words) for file in group.files]
+            why = group.in_words
+            named += [(file, why) for file in group.files]
         return sorted(named, key=lambda pair: pair[0].file)
 
 
 def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: datetime) -> str:
+    sentence = _sentence_of_run(run)
+    charts = _grades_of(facts.grades)
     return _page(
         "run.html.jinja",
         facts,
         run=run,
-        sentence=_sentence_of_run(run),
+        sentence=sentence,
         ending=ending_of(run),
         notes=notes_of(run),
         calls=calls_of(run),
-        charts=_grades_of(facts.grades),
+        charts=charts,
         results=results_url,
         made_at=made_at,
     )
@@ -81,14 +84,17 @@ def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: dateti
 def catalog_page(facts: PageFacts, results_url: str, made_at: datetime) -> str:
     recent = made_at.date() - timedelta(days=_OLD_DAYS)
     old = [catalog for catalog in facts.catalogs if catalog.last < recent]
+    sentence = sentence_of(facts.counts)
+    charts = _trend_of(facts.nights)
+    names = _short_names(facts.catalogs)
     return _page(
         "catalog.html.jinja",
         facts,
-        sentence=sentence_of(facts.counts),
+        sentence=sentence,
         before=_before(facts.nights),
         open_since=_open_since(facts),
-        charts=_trend_of(facts.nights),
-        called=_short_names(facts.catalogs),
+        charts=charts,
+        called=names,
         old=old,
         results=results_url,
         made_at=made_at,
@@ -97,7 +103,8 @@ def catalog_page(facts: PageFacts, results_url: str, made_at: datetime) -> str:
 
 def _page(template: str, facts: PageFacts, **shown: object) -> str:
     kinds = _kinds_of(facts.groups)
-    page = jinja_environment().get_template(template)
+    environment = jinja_environment()
+    page = environment.get_template(template)
     return page.render(facts=facts, kinds=kinds, **shown)
 
 
@@ -120,23 +127,28 @@ def write_page(place: str, page: str) -> int:
 
 
 def _kinds_of(groups: Sequence[AttentionGroup]) -> list[Kind]:
+    # By what is to be done, not by what is wrong: a person who works through the page does one thing for all of them.
     groups_by_advice: dict[str, list[AttentionGroup]] = {}
     for group in groups:
-        groups_by_advice.setdefault(group.what_to_do, []).append(group)
+        same = groups_by_advice.setdefault(group.what_to_do, [])
+        same.append(group)
     kinds = [Kind(what_to_do, same) for what_to_do, same in groups_by_advice.items()]
     return sorted(kinds, key=lambda kind: -kind.files)
 
 
 def _sentence_of_run(run: RunStatus) -> str:
-    items, accepted, remaining = run.plan.items, run.rows("accepted"), run.remaining
+    items, finished = run.plan.items, run.finished
+    remaining = run.remaining
     files = _by_number(items, "file was", "files were")
-    share = percent_of(accepted, run.finished)
-    checked = f"{run.finished:,} of {items:,} {files} checked in this run"
+    checked = f"{finished:,} of {items:,} {files} checked in this run"
+    accepted = run.rows("accepted")
+    share = percent_of(accepted, finished)
     parts = [f"{checked}: {accepted:,} accepted ({share} %)"]
     attention = sum(map(run.attention, NEED_ATTENTION))
     if attention:
         need = _by_number(attention, "needs", "need")
-        parts.append(f"{attention:,} {need} attention ({attention_words(run)})")
+        of_which = attention_words(run)
+        parts.append(f"{attention:,} {need} attention ({of_which})")
     if remaining:
         remain = _by_number(remaining, "remains", "remain")
         parts.append(f"{remaining:,} {remain}")
@@ -148,11 +160,13 @@ def _by_number(number: int, one: str, several: str) -> str:
 
 
 def sentence_of(counts: FileCounts) -> str:
-    accepted = f"{counts.accepted:,} of {counted(counts.files, 'file')}"
-    share = percent_of(counts.accepted, counts.files)
-    are = _by_number(counts.accepted, "is", "are")
-    need = _by_number(counts.need_attention, "needs", "need")
-    parts = [f"{accepted} ({share} %) {are} accepted", f"{counts.need_attention:,} {need} attention"]
+    accepted, attention = counts.accepted, counts.need_attention
+    files = counted(counts.files, "file")
+    share = percent_of(accepted, counts.files)
+    are = _by_number(accepted, "is", "are")
+    parts = [f"{accepted:,} of {files} ({share} %) {are} accepted"]
+    need = _by_number(attention, "needs", "need")
+    parts.append(f"{attention:,} {need} attention")
     if counts.not_sent:
         parts.append(f"{counts.not_sent:,} not sent yet")
     return "; ".join(parts) + "."
@@ -160,12 +174,15 @@ def sentence_of(counts: FileCounts) -> str:
 
 def _before(nights: Sequence[Night]) -> str:
     """Say how the files stood before the newest night; empty if that is not known."""
-    if len(nights) < 2 or nights[-2].standing is None:  # noqa: PLR2004 - there is one before
+    if len(nights) < 2:  # noqa: PLR2004 - there is one before
         return ""
-    day = _day_of(nights[-2].day)
-    files, accepted = nights[-2].standing
+    night = nights[-2]
+    if night.standing is None:
+        return ""
+    files, accepted = night.standing
     share = percent_of(accepted, files)
-    return f"After the night before, of {day}: {accepted:,} of {files:,} ({share} %) accepted."
+    standing = f"{accepted:,} of {files:,} ({share} %) accepted"
+    return f"After the night before, of {_day_of(night.day)}: {standing}."
 
 
 def _open_since(facts: PageFacts) -> str:
@@ -196,48 +213,78 @@ def _since(day: date | None, first: date) -> str:
 
 def _short_names(catalogs: Sequence[CatalogFiles]) -> dict[str, str]:
     """Name each catalog by the end of its location, or by all of it if another one has this end."""
-    ends = [catalog.location.rstrip("/").rpartition("/")[2] for catalog in catalogs]
+    # Two labels may each deliver a `list.csv`: then both are shown with all of their location.
+    ends: list[str] = []
+    for catalog in catalogs:
+        location = catalog.location.rstrip("/")
+        _, _, end = location.rpartition("/")
+        ends.append(end)
     times = Counter(ends)
     names: dict[str, str] = {}
     for catalog, end in zip(catalogs, ends, strict=True):
-        names[catalog.identity] = end if times[end] == 1 else catalog.location
+        name = catalog.location
+        if times[end] == 1:
+            name = end
+        names[catalog.identity] = name
     return names
 
 
 def _trend_of(nights: Sequence[Night]) -> list[Chart]:
     """Draw how the files stood after each night, since the first one of which that is known."""
-    known = [(night.day, *night.standing) for night in nights if night.standing is not None]
-    if len(known) < 2:  # noqa: PLR2004 - of a single night there is no trend
+    days: list[date] = []
+    files: list[int] = []
+    accepted: list[int] = []
+    shares: list[float] = []
+    for night in nights:
+        if night.standing is not None:
+            files_then, accepted_then = night.standing
+            days.append(night.day)
+            files.append(files_then)
+            accepted.append(accepted_then)
+            shares.append(float(percent_of(accepted_then, files_then)))
+    if len(days) < 2:  # noqa: PLR2004 - of a single night there is no trend
         return []
-    days, files, accepted = zip(*known, strict=True)
-    shares = list(map(float, map(percent_of, accepted, files)))
-    first_day, last_day = _day_of(days[0]), _day_of(days[-1])
+    first_day = _day_of(days[0])
+    last_day = _day_of(days[-1])
     when = f"after each of {len(days)} nights from {first_day} to {last_day}"
-    spoken = f"Accepted share {when}: first {shares[0]:g} %, last {shares[-1]:g} %."
+    first_share, last_share = shares[0], shares[-1]
+    spoken = f"Accepted share {when}: first {first_share:g} %, last {last_share:g} %."
     share_chart = lines("Accepted, in percent of the files", days, {"{:g} %": shares}, spoken)
-    first = f"{files[0]:,}, {accepted[0]:,} accepted"
-    last = f"{files[-1]:,}, {accepted[-1]:,} accepted"
+    spoken = f"Files {when}: first {files[0]:,}, {accepted[0]:,} accepted"
+    spoken += f"; last {files[-1]:,}, {accepted[-1]:,} accepted."
     counts = {"{:,} files": files, "{:,} accepted": accepted}
-    count_chart = lines("Files, and the accepted ones", days, counts, f"Files {when}: first {first}; last {last}.")
+    count_chart = lines("Files, and the accepted ones", days, counts, spoken)
     return [share_chart, count_chart]
 
 
 def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
     """Draw how many files have which value of a grade, all on one axis."""
-    places = [place for _, _, place, _ in found]
+    first = last = 0
     files_of: dict[tuple[str, float], dict[int, int]] = {}  # by grade and step, the files at each place of the axis
     for grade, step, place, files in found:
-        files_of.setdefault((grade, step), {})[place] = files
+        at_places = files_of.setdefault((grade, step), {})
+        at_places[place] = files
+        first, last = min(first, place), max(last, place)
     charts: list[Chart] = []
     for (grade, step), at_places in files_of.items():
-        # A share is between 0 and 1: its axis has all ten tenths, also where no file is.
-        last = 9 if step == 0.1 else 0  # noqa: PLR2004 - tenths
-        axis = range(min(0, *places), max(last, *places) + 1)
-        names = {place: f"{place * step:.10g}" for place in axis}
-        counts = [at_places.get(place, 0) for place in axis]
-        spoken = [f"{files:,} from {names[place]}" for place, files in sorted(at_places.items())]
-        words = f"Grade {grade}, files: {', '.join(spoken)}."
-        charts.append(bars(f"Grade {grade}, from", list(names.values()), counts, words))
+        end = last
+        if step == 0.1:  # noqa: PLR2004 - tenths
+            # A share is between 0 and 1: its axis has all ten tenths, also where no file is.
+            end = max(last, 9)
+        names: list[str] = []
+        counts: list[int] = []
+        spoken: list[str] = []
+        for place in range(first, end + 1):
+            name = f"{place * step:.10g}"
+            files = at_places.get(place, 0)
+            names.append(name)
+            counts.append(files)
+            if files:
+                spoken.append(f"{files:,} from {name}")
+        listed = ", ".join(spoken)
+        words = f"Grade {grade}, files: {listed}."
+        chart = bars(f"Grade {grade}, from", names, counts, words)
+        charts.append(chart)
     return charts
 
 
@@ -245,11 +292,14 @@ def shown_name(of: ShownFile) -> tuple[str, str]:
     """Return a file's folder and name on one line; of a very long one the end."""
     # A proof ID is not for a page: a file that is known by its proof alone has the item's ID in its place.
     is_file = of.audio is None or proof_id_of(of.audio) is None
-    line = printable(of.file if is_file and of.file else of.item_id)
+    name = of.item_id
+    if is_file and of.file:
+        name = of.file
+    line = printable(name)
     if len(line) > _LONGEST_NAME:
         line = f"…{line[-_LONGEST_NAME:]}"
-    folder, slash, name = line.rstrip("/").rpartition("/")
-    return folder + slash, name
+    folder, slash, end = line.rstrip("/").rpartition("/")
+    return folder + slash, end
 
 
 def _name_now(of: ShownFile) -> str:
@@ -285,6 +335,7 @@ def _why(outcome: str, reason: str) -> str:
 @cache
 def jinja_environment() -> jinja2.Environment:
     """Return what fills the templates; whatever it fills in is shown as text."""
+    # Strict: a name that a template spells wrong fails in a test, and leaves no hole in a page.
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,

@@ -13,7 +13,9 @@ from proofsweep.queries.status import NEED_ATTENTION, Group, RunStatus
 def ending_of(run: RunStatus) -> str:
     """Return in one clause how the run stands; for `window`, with the leg's own sentence."""
     if run.ended_by is None:
-        return "a leg is running" if run.legs else "planned, not started"
+        if run.legs:
+            return "a leg is running"
+        return "planned, not started"
     ending = EndedBy(run.ended_by).ending
     if not ending.exit_code:
         return ending.meaning
@@ -21,7 +23,9 @@ def ending_of(run: RunStatus) -> str:
     if run.ended_by == EndedBy.WINDOW and run.why:
         clause = run.why.removesuffix(".")
         why = clause[0].lower() + clause[1:]
-    when = "after its reset " if run.ended_by == EndedBy.QUOTA else ""
+    when = ""
+    if run.ended_by == EndedBy.QUOTA:
+        when = "after its reset "
     return f"stopped: {why}; resume {when}for the rest"
 
 
@@ -33,7 +37,8 @@ def line_of(run: RunStatus) -> str:
             counts.append(f"{rows:,} {outcome}")
     if run.remaining:
         counts.append(remaining_words(run.remaining, run.plan.items))
-    line = f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}."
+    listed = ", ".join(counts)
+    line = f"Run {run.plan.run_id}: {ending_of(run)}. {listed}."
     return " ".join([line, *_why_of(run)])
 
 
@@ -90,11 +95,14 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown, with a file of each kind that needs attention; no proof ID and no secret."""
     plan = run.plan
     attention = attention_words(run)
-    rows = f"{run.finished:,} of {plan.items:,} rows finished, {run.remaining:,} remain"
+    rows = f"{run.finished:,} of {plan.items:,} rows finished"
+    rows += f", {run.remaining:,} remain"
     if plan.skipped:
         rows += f"; {plan.skipped:,} more rows of the catalog were not due"
+    # What others wrote is escaped: else a title or a folder's name would be a link or an image on Prefect's page.
+    run_id = markdown(plan.run_id)
     ending = markdown(ending_of(run))
-    lines = [f"# Run {markdown(plan.run_id)}: {ending}", "", f"{rows}.", ""]
+    lines = [f"# Run {run_id}: {ending}", "", f"{rows}.", ""]
     lines += map(markdown, notes_of(run))
     lines.append("")
     if attention:
@@ -104,9 +112,11 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
     lines.append("")
     if attention:
         lines += [f"All that need attention: `proofsweep rejects {plan.run_id}`", ""]
+    calls = calls_of(run)
     throttled = run.total("throttled")
-    lines += [f"{calls_of(run)}; {throttled:,} throttled.", ""]
-    lines += [f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).", ""]
+    lines += [f"{calls}; {throttled:,} throttled.", ""]
+    tables = markdown(results_url)
+    lines += [f"Tables: {tables} (verdicts, exchanges, runs).", ""]
     if run.head:
         lines += [f"Head of the log: `{run.head}`", ""]
     lines += [markdown(MEANING_OF_VALID), ""]
@@ -131,18 +141,24 @@ def _row_of(group: Group) -> str:
 
 def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
     """Return the summary as one object: counts over all legs, and the last leg's own row under `this_leg`."""
-    summary: dict[str, object] = {"run_id": run.plan.run_id, "leg": 0, "ended_by": run.ended_by}
+    plan = run.plan
+    leg = 0
     this_leg: Mapping[str, object] = {}
     if run.legs:
-        summary["leg"] = run.legs[-1].leg
-        this_leg = run.legs[-1].counts
-    summary |= {"items": run.plan.items, "skipped": run.plan.skipped}
-    summary |= {outcome: run.rows(outcome) for outcome in OUTCOMES}
+        last = run.legs[-1]
+        leg, this_leg = last.leg, last.counts
+    summary: dict[str, object] = {"run_id": plan.run_id, "leg": leg, "ended_by": run.ended_by}
+    summary |= {"items": plan.items, "skipped": plan.skipped}
+    for outcome in OUTCOMES:
+        summary[outcome] = run.rows(outcome)
     summary["remaining"] = run.remaining
     for column in ("calls", "calls_again", "throttled", "bytes_sent"):
         summary[column] = run.total(column)
-    summary |= {"calls_unrecorded": run.calls_unrecorded, "seconds": round(run.seconds, 3)}
-    summary |= {"results": results_url, "head": run.head or None, "pruned_at": run.pruned_at}
+    summary["calls_unrecorded"] = run.calls_unrecorded
+    summary["seconds"] = round(run.seconds, 3)
+    summary["results"] = results_url
+    summary["head"] = run.head or None
+    summary["pruned_at"] = run.pruned_at
     summary["groups"] = list(map(_json_of_group, run.groups))
     summary["this_leg"] = this_leg
     summary["active"] = [leg.document() for leg in run.active]
@@ -150,5 +166,8 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
 
 
 def _json_of_group(group: Group) -> dict[str, object]:
-    facts = {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows", "what_to_do")}
-    return facts | {"example": group.example_to_look_at or None}
+    facts: dict[str, object] = {"outcome": group.outcome, "verdict": group.verdict, "reason": group.reason}
+    facts["rows"] = group.rows
+    facts["what_to_do"] = group.what_to_do
+    facts["example"] = group.example_to_look_at or None
+    return facts

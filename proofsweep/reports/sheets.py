@@ -63,7 +63,8 @@ class CompletionReport:
 
     @property
     def header(self) -> list[str]:
-        return [self.own[0], *self.tags, *self.own[1:]]
+        first, *others = self.own
+        return [first, *self.tags, *others]
 
     @property
     def names(self) -> list[str]:
@@ -84,7 +85,8 @@ class CompletionReport:
         """How many letters each column shows at most."""
         tags = [_TAG_LETTERS] * len(self.tags)
         texts = [_TEXT_LETTERS] * (self.for_people - 1)
-        for_support = [_MOST_LETTERS] * (len(self.own) - self.for_people)
+        columns_for_support = len(self.own) - self.for_people
+        for_support = [_MOST_LETTERS] * columns_for_support
         return [_TEXT_LETTERS, *tags, *texts, *for_support]
 
 
@@ -92,9 +94,9 @@ def write_csv(file: IO[bytes], report: CompletionReport) -> None:
     """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
     file.write(BOM_UTF8)
     for cells in chain([report.header], report.rows):
-        line = ",".join(map(_text_of, cells))
+        line = ",".join(map(_text_of, cells)) + "\r\n"
         # A name of a disk may be no UTF-8: its own bytes are written, so that the location leads to the file.
-        file.write(f"{line}\r\n".encode("utf-8", "surrogateescape"))
+        file.write(line.encode("utf-8", "surrogateescape"))
 
 
 def _text_of(cell: object) -> str:
@@ -108,25 +110,31 @@ def _text_of(cell: object) -> str:
 def write_json(file: IO[bytes], report: CompletionReport) -> None:
     """Write one array of objects, each on a line of its own."""
     names = report.names
+    # Line by line, and not with one call: there may be more rows than fit into memory.
     before = b"[\n"
     for row in report.rows:
         cells = dict(zip(names, row, strict=True))
         line = json.dumps(cells, default=shown_value)
         file.write(before + line.encode("ascii"))
         before = b",\n"
-    is_empty = before == b"[\n"
-    file.write(b"[]\n" if is_empty else b"\n]\n")
+    end = b"\n]\n"
+    if before == b"[\n":  # there was no row
+        end = b"[]\n"
+    file.write(end)
 
 
 def write_parquet(file: IO[bytes], report: CompletionReport) -> None:
     """Write columns with types; texts that cannot be UTF-8 are escaped."""
-    kinds = {"finished_at": pa.timestamp("us", tz="UTC"), **dict.fromkeys(_NUMBERS, pa.int64())}
+    kinds: dict[str, pa.DataType] = {"finished_at": pa.timestamp("us", tz="UTC")}
+    for name in _NUMBERS:
+        kinds[name] = pa.int64()
     fields = [(name, kinds.get(name, pa.string())) for name in report.names]
     schema = pa.schema(fields)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while rows := list(islice(report.rows, _ROWS_AT_ONCE)):
             table: dict[str, list[object]] = {}
-            for field, column in zip(schema, zip(*rows, strict=True), strict=True):
+            columns = zip(*rows, strict=True)
+            for field, column in zip(schema, columns, strict=True):
                 table[field.name] = [_typed(cell, field.type) for cell in column]
             writer.write_table(pa.Table.from_pydict(table, schema=schema))
 
@@ -154,7 +162,8 @@ def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
         with suppress(Exception):  # so does a sheet that is not closed; what hindered it is raised
             sheet.close()
         if isinstance(error, SerialisationError):  # lxml tells it by the name of the system's error: IO_ENOSPC
-            code = getattr(errno, str(error).removeprefix("IO_"), errno.EIO)
+            name = str(error).removeprefix("IO_")
+            code = getattr(errno, name, errno.EIO)
             raise OSError(code, os.strerror(code)) from error
         raise
     file.write(content.getvalue())
@@ -169,24 +178,35 @@ def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
         column.width = width
     _set_pages(sheet, report)
     # The other columns do not wrap: a long text for support would make each row as high as a paragraph.
-    printed = [_model(sheet, _WRAPPED)] * report.printed
-    others = [_model(sheet, _TOP)] * (len(widths) - report.printed)
-    looks = printed + others
+    for_support = len(widths) - report.printed
+    looks = [_model(sheet, _WRAPPED)] * report.printed
+    looks += [_model(sheet, _TOP)] * for_support
     bold = _model(sheet, _WRAPPED, _BOLD)
     sheet.append([_cell(sheet, name, bold) for name in report.header])
     for number, row in enumerate(chain(first, report.rows), 2):
+        printed_cells = row[: report.printed]
         # Not every program fits the height of a row to what wraps in it.
-        lines = max(map(_lines, row[: report.printed], widths))
+        lines = max(map(_lines, printed_cells, widths))
         if lines > 1:
-            sheet.row_dimensions[number].height = min(lines * _LINE_POINTS, _MOST_POINTS)
-        sheet.append([_cell(sheet, value, look) for value, look in zip(row, looks, strict=True)])
-    sheet.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
+            points = min(lines * _LINE_POINTS, _MOST_POINTS)
+            sheet.row_dimensions[number].height = points
+        cells = [_cell(sheet, value, look) for value, look in zip(row, looks, strict=True)]
+        sheet.append(cells)
+    sheet.auto_filter.ref = _area(report, len(report.header))
+
+
+def _area(report: CompletionReport, columns: int) -> str:
+    """Name the cells of the first columns, the header included, as a spreadsheet does."""
+    last_column = get_column_letter(columns)
+    last_row = report.count + 1
+    return f"A1:{last_column}{last_row}"
 
 
 def _widths(rows: Sequence[Sequence[object]], most: Sequence[int]) -> list[int]:
     """Return the width of each column in letters: that of its content, within bounds. The first row is the header."""
     widths = []
-    for (name, *cells), most_letters in zip(zip(*rows, strict=True), most, strict=True):
+    columns = zip(*rows, strict=True)
+    for (name, *cells), most_letters in zip(columns, most, strict=True):
         wanted = _letters(str(name)) + _ARROW_LETTERS
         for cell in cells:
             if cell is not None:
@@ -209,7 +229,9 @@ def _lines(value: object, width: int) -> int:
     if value is None:
         return 1
     text = str(value)
-    return _wrapped_lines(text, width) if _letters(text) >= width else 1
+    if _letters(text) < width:
+        return 1
+    return _wrapped_lines(text, width)
 
 
 @lru_cache(maxsize=1_000)
@@ -223,10 +245,12 @@ def _wrapped_lines(text: str, width: int) -> int:
 def _set_pages(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     """Keep the header in sight and on each page, and print the columns for people as wide as the paper is."""
     sheet.freeze_panes = "A2"
-    sheet.page_setup.orientation = "landscape"
+    setup = sheet.page_setup
+    setup.orientation = "landscape"
+    setup.fitToWidth = 1
+    setup.fitToHeight = 0  # as many pages as there must be
     sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
-    sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0  # as many pages as there must be
-    sheet.print_area = f"A1:{get_column_letter(report.printed)}{report.count + 1}"
+    sheet.print_area = _area(report, report.printed)
     sheet.print_title_rows = "1:1"
     sheet.print_options.gridLines = True
     sheet.page_margins = PageMargins(left=0.4, right=0.4, top=0.75, bottom=0.75, header=0.3, footer=0.3)  # inches
@@ -259,7 +283,8 @@ def _cell(sheet: WriteOnlyWorksheet, value: object, model: WriteOnlyCell) -> obj
             cell.value = in_utc.replace(tzinfo=None)  # a spreadsheet knows no zone
             cell.number_format = "yyyy-mm-dd hh:mm:ss"
         case _:
-            text = _ESCAPED.sub("_x005F_", printable(str(value)))
+            line = printable(str(value))
+            text = _ESCAPED.sub("_x005F_", line)
             cell.value = text[:_CELL_LETTERS]
             cell.data_type = "s"  # else a text that begins with an equals sign is a formula
     return cell
