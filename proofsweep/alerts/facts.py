@@ -136,7 +136,8 @@ class AlertFacts:
         title: str | None = None,
     ) -> Gather:
         """Tell of the end of a flow run that could not work on a catalog or folder, or not write the end of its run."""
-        end = FlowEnd(flow, state, self._here(catalog), [f"It said: {quoted(message)}"], title)
+        details = [f"It said: {quoted(message)}"]
+        end = FlowEnd(flow, state, self._here(catalog), details, title)
         over: list[str] = []
         if state == COMPLETED:  # only an operation has no run that tells it
             over += over_if_it_works(self.environment, end.subject)
@@ -144,8 +145,10 @@ class AlertFacts:
             over += self._works(works=True)
 
         def gather() -> tuple[list[Alert], list[str]]:
-            whole_end = end if run_id is None else self._with_run(end, run_id)
-            return alerts_of_end(whole_end), over
+            if run_id is None:
+                return alerts_of_end(end), over
+            with_run = self._with_run(end, run_id)
+            return alerts_of_end(with_run), over
 
         return gather
 
@@ -154,7 +157,8 @@ class AlertFacts:
         rows = None
         # The flow may have failed because of the store, which then tells no rows either.
         with suppress(ResultsError):
-            rows = _rows_of(describe_run(self.results, run_id, is_left=True))
+            run = describe_run(self.results, run_id, is_left=True)
+            rows = _rows_of(run)
         about = replace(end.about, run_id=run_id, rows=rows)
         return replace(end, about=about)
 
@@ -162,12 +166,17 @@ class AlertFacts:
         unmoved: Counter[str] = Counter()
         for row in report.not_moved.values():
             unmoved[str(row["detail"])] += 1
-        lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
+        lines: list[str] = []
+        for reason, count in unmoved.items():
+            why = quoted(reason)
+            lines.append(f"- {count:,}: {why}")
         state = "NotMoved" if unmoved else COMPLETED
-        files = counted(unmoved.total(), "file")
+        total = unmoved.total()
+        files = counted(total, "file")
         about = self._here(watched, rows=f"{files} not moved")
-        details = [f"They lie in {quoted(watched)} still:", *shortened(lines)]
-        title = f"verified files that are not moved: {unmoved.total():,}"
+        details = [f"They lie in {quoted(watched)} still:"]
+        details += shortened(lines)
+        title = f"verified files that are not moved: {total:,}"
         end = FlowEnd("check-ingest", state, about, details, title)
         if report.is_whole and not report.run_ids:
             self.record_idle(watched)
@@ -232,11 +241,14 @@ class AlertFacts:
         here = self._here(plan.catalog, rows)
         machine = self._machine_of(plan.run_id)
         about = replace(here, identity=plan.identity, machine=machine, run_id=plan.run_id)
-        return FlowEnd("verify-catalog", state, about, _details_of(run), title_of_run(state, words))
+        title = title_of_run(state, words)
+        return FlowEnd("verify-catalog", state, about, _details_of(run), title)
 
     def _machine_of(self, run_id: str) -> str | None:
         record = self.results.log.runs().records[run_id]
-        holder = record.begun[-1].holder if record.begun else record.planned_by
+        holder = record.planned_by
+        if record.begun:
+            holder = record.begun[-1].holder
         return None if holder is None else holder.host
 
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
@@ -259,27 +271,30 @@ class AlertFacts:
 
     def _identities_of(self, catalog: str) -> set[str]:
         """Return the identities of a catalog that a person names, also of one that was never verified."""
-        return {*self.results.log.runs().identities_of(catalog), self.identity_of(catalog)}
+        runs = self.results.log.runs()
+        return {*runs.identities_of(catalog), self.identity_of(catalog)}
 
     def record_idle(self, location: str, *, is_part: bool = False) -> None:
         """Record that a catalog, or a part, has nothing that is due: no run says it."""
         what = {"environment": self.environment, "catalog": self.identity_of(location), "is_part": is_part}
         digest = sha256_hex(json_bytes(what))[:16]
+        name = f"{layout.IDLE_FOLDER}/{digest}.json"
         record = what | {"at": self.clock().isoformat()}
         # If that fails, an alert about a missing success comes too early, which is better than none.
         with suppress(ResultsError):
-            self.results.store.replace(f"{layout.IDLE_FOLDER}/{digest}.json", json_bytes(record))
+            self.results.store.replace(name, json_bytes(record))
 
     def _idle(self, catalog: str | None) -> Iterator[tuple[datetime, bool]]:
         """Yield when a catalog had nothing that was due, and whether only a part of it was looked at."""
         identities = None if catalog is None else self._identities_of(catalog)
         for name in self.results.store.names(layout.IDLE_FOLDER):
             with suppress(ValueError, TypeError, KeyError):  # somebody has damaged it
-                record = json.loads(self.results.store.read(name) or b"")
+                content = self.results.store.read(name) or b""
+                record = json.loads(content)
                 is_meant = identities is None or record["catalog"] in identities
                 if is_meant and record["environment"] == self.environment:
-                    at = datetime.fromisoformat(record["at"]).astimezone(UTC)
-                    yield at, bool(record["is_part"])
+                    at = datetime.fromisoformat(record["at"])
+                    yield at.astimezone(UTC), bool(record["is_part"])
 
     def no_success(self, catalog: str | None) -> list[Alert]:
         """Tell if no leg, of one catalog or of any, did its work lately."""
@@ -310,8 +325,8 @@ class AlertFacts:
         now = self.clock()
         oldest = now - _OLDEST_PASS
         days = {oldest.date(), now.date()}
-        rows = probes_of(self.results, self.environment, _FACTS, days).to_pylist()
-        recent = [row for row in rows if row["started_at"] >= oldest]
+        table = probes_of(self.results, self.environment, _FACTS, days)
+        recent = [row for row in table.to_pylist() if row["started_at"] >= oldest]
         probes = [ProbeFacts(**row) for row in recent]
         return sorted(probes, key=lambda probe: probe.started_at)
 
@@ -337,10 +352,13 @@ class AlertFacts:
         return [cause_of(AlertKind.KEY_REFUSED, self.environment)]
 
     def _here(self, catalog: str | None, rows: str | None = None) -> About:
+        identity = None
+        if catalog is not None:
+            identity = self.identity_of(catalog)
         return About(
             environment=self.environment,
             catalog=catalog,
-            identity=None if catalog is None else self.identity_of(catalog),
+            identity=identity,
             machine=socket.gethostname(),
             rows=rows,
             results_url=self.results.store.url,
@@ -354,7 +372,8 @@ def _rows_of(run: RunStatus) -> str | None:
     failed = run.rows("failed")
     if not failed:
         return None
-    return f"{failed:,} of {counted(run.plan.items, 'row')} failed"
+    rows = counted(run.plan.items, "row")
+    return f"{failed:,} of {rows} failed"
 
 
 def _details_of(run: RunStatus) -> list[str]:
@@ -364,8 +383,11 @@ def _details_of(run: RunStatus) -> list[str]:
     counts = f"{run.finished:,} of {run.plan.items:,} rows have their outcome"
     kinds = list(map(_line_of_group, run.groups))
     if not kinds:
-        return [*details, f"{counts}."]
-    return [*details, f"{counts}:", *shortened(kinds)]
+        details.append(f"{counts}.")
+        return details
+    details.append(f"{counts}:")
+    details += shortened(kinds)
+    return details
 
 
 def _line_of_group(group: Group) -> str:

@@ -52,8 +52,9 @@ class ProbeBatch:
         usage_json = self._usage_json()
         rows: list[Row] = []
         for probe in self.probes:
-            said = usage_json if probe["call"] == Call.USAGE else None
-            rows.append({**own, **probe, "usage_json": said})
+            row = own | probe
+            row["usage_json"] = usage_json if probe["call"] == Call.USAGE else None
+            rows.append(row)
         return rows
 
     def _usage_json(self) -> str | None:
@@ -103,7 +104,9 @@ def _failure_kept(seen: list[Exchange]) -> Iterator[None]:
 
 
 def _words_of(probe: Row) -> str:
-    state = "well" if probe["trouble"] is None else probe["trouble"]
+    state = probe["trouble"]
+    if state is None:
+        state = "well"
     elapsed_ms = float(str(probe["elapsed_ms"]))
     words = f"{probe['call']} {state}, {elapsed_ms:,.0f} ms"
     left, limit = probe["rate_remaining"], probe["rate_limit"]
@@ -205,7 +208,8 @@ class Check:
     def _is_at_work(self, run: RunRecord) -> bool:
         """Whether a process works on a run, or the one that planned it may still begin its first leg."""
         if run.begun:
-            return any(leg.is_alive for leg in Legs(self.facts.results, run.plan).shown())
+            legs = Legs(self.facts.results, run.plan)
+            return any(leg.is_alive for leg in legs.shown())
         planner = run.planned_by
         if planner is None:
             return True

@@ -14,11 +14,12 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Rotation
 from proofsweep.domain.text import minute_of, printable, reset_clause
 
-COMPLETED, FAILED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR))
+COMPLETED = EndedBy.COMPLETE.ending.state
+FAILED = EndedBy.ERROR.ending.state
 ALREADY_ACTIVE = "AlreadyActive"
 
 OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
-OF_TYPE_CANCELLED = {ALREADY_ACTIVE, *(ending.state for ending in ENDINGS.values() if ending.is_cancelled)}
+OF_TYPE_CANCELLED = {ending.state for ending in ENDINGS.values() if ending.is_cancelled} | {ALREADY_ACTIVE}
 
 
 def state_of_ending(ended_by: str | None) -> str:
@@ -169,13 +170,11 @@ class About:
         if self.rows is not None:
             what = f"{what}: {self.rows}"
         where = _named(environment=self.environment, machine=self.machine)
-        sentences = [_as_sentence(words) for words in (what, where)]
-        return " ".join(filter(None, sentences))
+        sentences = map(_as_sentence, filter(None, (what, where)))
+        return " ".join(sentences)
 
 
 def _as_sentence(words: str) -> str:
-    if not words:
-        return ""
     first = words[0].upper()
     return f"{first}{words[1:]}."
 
@@ -208,7 +207,8 @@ def made_alert(
     if event.resumes and about.run_id is not None:
         to_resume = quoted(f"proofsweep resume {about.run_id}")
         to_do += f" To go on now: {to_resume}."
-    body = [f"If nobody acts: {event.unattended}", f"To do: {to_do}", about.line(), *lines]
+    body = [f"If nobody acts: {event.unattended}", f"To do: {to_do}"]
+    body += [about.line(), *lines]
     if about.results_url is not None:
         body.append(f"Tables: {quoted(about.results_url)}")
     where = f"{harmless(about.environment)}{_end_of(of)}"
@@ -228,7 +228,8 @@ TEST_ALERT = Alert(
 )
 
 
-KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, EndedBy.QUOTA))
+KEY_REFUSED = EndedBy.KEY_REFUSED.ending.state
+QUOTA_SPENT = EndedBy.QUOTA.ending.state
 """States whose cause is the key's: it stops the runs of all catalogs, and is told once for them together."""
 _OF_ROWS = {"SomeFailed", "AllFailed"}
 """States in which a run came to its end, and rows of it failed: another cause than a flow that could not work."""
@@ -256,7 +257,8 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     kind = ALERTED_STATES.get(end.state)
     if kind is None:
         return []
-    lines = [f"Flow {quoted(end.flow)} ended as {end.state}.", *end.details]
+    flow = quoted(end.flow)
+    lines = [f"Flow {flow} ended as {end.state}.", *end.details]
     # Quota and key are of all catalogs: with a catalog in their causes, one refused key would be told for each of them.
     if end.state == QUOTA_SPENT:
         title = "the quota is spent or reserved"
@@ -294,8 +296,9 @@ def _end_of(catalog: str | None) -> str:
     """Name a catalog in a title by the end of its location; the message has all of it."""
     if catalog is None:
         return ""
-    last_names = catalog.rstrip("/").split("/")[-2:]
-    return f", {harmless('/'.join(last_names))}"
+    names = catalog.rstrip("/").split("/")
+    end = "/".join(names[-2:])
+    return f", {harmless(end)}"
 
 
 _ROWS = "rows"
@@ -369,7 +372,9 @@ def no_success(
     if since is not None and now - since < timedelta(hours=hours):
         return []
     last = "never" if last_success is None else minute_of(last_success)
-    of_what = "any catalog" if catalog is None else f"catalog {quoted(catalog)}"
+    of_what = "any catalog"
+    if catalog is not None:
+        of_what = f"catalog {quoted(catalog)}"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
     title = f"no successful run for {hours:g} hours"
     # With the last success in it, the cause is a new one after the next success, and is told at once.
@@ -455,21 +460,26 @@ def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[li
     usage = [probe for probe in probes if probe.call == Call.USAGE]
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
-    with_quota = [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit]
-    for probe in with_quota[-1:]:
-        alerts += quota_low(about, probe.rate_remaining, probe.rate_limit, probe.rate_reset, probe.started_at)
+    # The last answer that told the quota: a probe that failed tells none.
+    for probe in reversed(usage):
+        left, limit = probe.rate_remaining, probe.rate_limit
+        if left is not None and limit:
+            alerts += quota_low(about, left, limit, probe.rate_reset, probe.started_at)
+            break
     return alerts, over
 
 
 def _lasting(last: Sequence[ProbeFacts], call: Call, about: About) -> list[Alert]:
     """Tell of what the last probes of a call have in common."""
     if all(probe.is_outage for probe in last):
-        lines = [f"The last {len(last)} probes of {call.endpoint} failed:"]
+        endpoint = call.endpoint
+        lines = [f"The last {len(last)} probes of {endpoint} failed:"]
         lines += map(_line_of_probe, last)
-        return [made_alert(AlertKind.OUTAGE, about, f"{call.endpoint} fails", lines, call)]
+        return [made_alert(AlertKind.OUTAGE, about, f"{endpoint} fails", lines, call)]
     if call is Call.USAGE and all(probe.trouble == "key_refused" for probe in last):
         since = minute_of(last[0].started_at)
-        line = f"The probes are answered 403 since {since}, {_request_id(last[-1])}."
+        newest = _request_id(last[-1])
+        line = f"The probes are answered 403 since {since}, {newest}."
         return [made_alert(AlertKind.KEY_REFUSED, about, "the service refuses the API key", [line])]
     return []
 

@@ -42,7 +42,9 @@ def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather
         return [f"Nobody could be told: {error.message}"]
     except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
         return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
-    return [delivery.missed_line] if delivery.missed else []
+    if not delivery.missed:
+        return []
+    return [delivery.missed_line]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +84,12 @@ class Notifier:
         with suppress(ResultsError):
             for cause in over:
                 self.store.delete(name_of(cause))
-        alerts = list({alert.cause: alert for alert in hold}.values())
+        by_cause = {alert.cause: alert for alert in hold}
+        alerts = list(by_cause.values())
         attempts = list(filter(None, map(self._begun, alerts)))
-        missed = self._send(attempts) if attempts else []
+        missed: list[list[str]] = []
+        if attempts:
+            missed = self._send(attempts)
         sent: list[str] = []
         untold: list[str] = []
         for attempt, names in zip(attempts, missed, strict=True):
@@ -102,8 +107,11 @@ class Notifier:
         return Delivery(alerts, sent, untold, list(names_missed))
 
     def _send(self, attempts: Sequence[Attempt]) -> list[list[str]]:
-        messages = [attempt.alert.with_page(self.page) for attempt in attempts]
-        told = [attempt.before.taken for attempt in attempts]
+        messages: list[Alert] = []
+        told: list[frozenset[str]] = []
+        for attempt in attempts:
+            messages.append(attempt.alert.with_page(self.page))
+            told.append(attempt.before.taken)
         return self.receivers.send(messages, told)
 
     def _begun(self, alert: Alert) -> Attempt | None:
@@ -157,15 +165,22 @@ def name_of(cause: str) -> str:
 def _name_of_attempt(cause: str, before: Memory | None) -> str:
     """Name the attempt that comes after a memory, or after an attempt that came to no end."""
     after = "first" if before is None else before.token
-    return f"{layout.ALERTS_FOLDER}/{_digest_of(cause)}-{_digest_of(after)}.json"
+    name = f"{_digest_of(cause)}-{_digest_of(after)}"
+    return f"{layout.ALERTS_FOLDER}/{name}.json"
 
 
 def sent_lately(store: Store, now: datetime) -> list[Memory]:
     """Return the causes that somebody was told of in the last seven days, without those that are known to be over."""
     names = store.names(layout.ALERTS_FOLDER)
     memories = some_at_once(names, partial(read_memory, store), REQUESTS_AT_ONCE)
-    told = [memory for memory in filter(None, memories) if memory.taken]
-    return [memory for memory in told if now - memory.at < _TOLD_AGAIN_AFTER]
+    told: list[Memory] = []
+    for memory in memories:
+        # A process may have begun to tell a cause and told nobody of it yet.
+        if memory is None or not memory.taken:
+            continue
+        if now - memory.at < _TOLD_AGAIN_AFTER:
+            told.append(memory)
+    return told
 
 
 def read_memory(store: Store, name: str) -> Memory | None:
@@ -179,7 +194,9 @@ def read_memory(store: Store, name: str) -> Memory | None:
         taken = frozenset(fields["taken"])
         return Memory(cause=str(fields["cause"]), at=at, taken=taken, token=str(fields["token"]))
     except (ValueError, TypeError, KeyError):
-        return Memory(cause="", at=datetime.min.replace(tzinfo=UTC), token=sha256_hex(content)[:16])
+        # Its token is that of its bytes: the attempt that comes after it still has a name of its own.
+        token = sha256_hex(content)[:16]
+        return Memory(cause="", at=datetime.min.replace(tzinfo=UTC), token=token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +244,8 @@ class Receivers:
             content = line.strip()
             if content and not content.startswith("#"):
                 url = SecretStr(content)
-                urls[f"line {number} ({_kind_of(url)})"] = url
+                kind = _kind_of(url)
+                urls[f"line {number} ({kind})"] = url
         if not urls:
             raise ConfigError(f"{where} holds no alert URL; see docs/alerts.md.")
         return cls(urls)
@@ -253,8 +271,10 @@ class Receivers:
         threads: list[Thread] = []
         for name, url in self._urls.items():
             mark = self._marks[name]
-            taken[name] = {number for number, marks in enumerate(told) if mark in marks}
-            thread = Thread(target=_send, args=(url, alerts, taken[name]), daemon=True, name="alert")
+            has = {number for number, marks in enumerate(told) if mark in marks}
+            taken[name] = has
+            # A daemon: the process ends even if a receiver never answers.
+            thread = Thread(target=_send, args=(url, alerts, has), daemon=True, name="alert")
             threads.append(thread)
         for thread in threads:
             thread.start()
@@ -320,4 +340,5 @@ def receivers_of(alerts: AlertsSettings, read_block: Callable[[str], str] | None
         return None
     if read_block is None:
         raise ConfigError("The settings keep the alert URLs in a Prefect Secret block, which cannot be read here.")
-    return Receivers.read(read_block(alerts.urls_block), where=f"The secret block {alerts.urls_block}")
+    text = read_block(alerts.urls_block)
+    return Receivers.read(text, where=f"The secret block {alerts.urls_block}")
