@@ -22,41 +22,47 @@ from proofsweep_tasks.working_folder import distrust_working_folder
 _INTERRUPTED = 130
 """The code that typer gives after a Ctrl-C."""
 
+_RUN = {
+    "plan": "Show what a run would take: counts, reasons, bytes, calls, quota, time; and how the catalog is read.",
+    "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
+    "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
+    "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run.",
+    "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
+    "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
+}
+_RESULTS = {
+    "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
+    "diff": "Show what changed: files that broke, are fixed, new, gone or otherwise changed, each with the cause.",
+    "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
+    "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
+    "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
+    "query": "Ask the results store in SQL, with DuckDB.",
+}
+_DELIVERIES = {
+    "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
+}
+_PARTNER = {
+    "proofs": "List, recover and erase the proofs that the service holds.",
+    "keys": "List and rotate the partner's API keys.",
+    "service": "Ask how the service is and what the key has spent, and watch both.",
+}
+_UPKEEP = {
+    "doctor": "Check config, key, service, quota, Prefect, results, pairing, known-good files, and say what to do.",
+    "audit": "Check the tables against the receipts, and rows against planned items.",
+    "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
+    "alerts": "Tell somebody of what needs a person.",
+}
+_TRY = {
+    "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
+    "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
+}
 _COMMANDS = {
-    "Run": {
-        "plan": "Show what a run would take: counts, reasons, bytes, calls, quota, time; and how the catalog is read.",
-        "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
-        "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
-        "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run.",
-        "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
-        "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
-    },
-    "Results": {
-        "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
-        "diff": "Show what changed: files that broke, are fixed, new, gone or otherwise changed, each with the cause.",
-        "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
-        "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
-        "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
-        "query": "Ask the results store in SQL, with DuckDB.",
-    },
-    "Deliveries": {
-        "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
-    },
-    "Partner": {
-        "proofs": "List, recover and erase the proofs that the service holds.",
-        "keys": "List and rotate the partner's API keys.",
-        "service": "Ask how the service is and what the key has spent, and watch both.",
-    },
-    "Upkeep": {
-        "doctor": "Check config, key, service, quota, Prefect, results, pairing, known-good files, and say what to do.",
-        "audit": "Check the tables against the receipts, and rows against planned items.",
-        "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
-        "alerts": "Tell somebody of what needs a person.",
-    },
-    "Try": {
-        "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
-        "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
-    },
+    "Run": _RUN,
+    "Results": _RESULTS,
+    "Deliveries": _DELIVERIES,
+    "Partner": _PARTNER,
+    "Upkeep": _UPKEEP,
+    "Try": _TRY,
 }
 """The first paragraph of each command's help. All commands together take a second to import."""
 

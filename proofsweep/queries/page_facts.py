@@ -306,14 +306,19 @@ def _nights(index: Runs, nights: Sequence[RunRecord], of_files: Mapping[date, Da
     found: list[Night] = []
     for day, runs in sorted(by_day.items()):
         files = of_files.get(day, _NO_FILES)
+        left: dict[str, int] = {}
+        is_pruned = False
+        for run in runs:
+            plan = run.plan
+            is_pruned = is_pruned or plan.run_id in index.prunings
+            # What an earlier run of the day left is in the last one again: their sum would count it twice.
+            left[plan.identity] = run.remaining
         outcomes = files.found
-        if any(run.plan.run_id in index.prunings for run in runs):
+        if is_pruned:
             outcomes = _by_receipts(runs)
         standing = None
         if day >= known:
             standing = (files.files, files.accepted)
-        # What an earlier run of the day left is in the last one again: their sum would count it twice.
-        left = {run.plan.identity: run.remaining for run in runs}
         left_of_all = sum(left.values())
         night = Night(day=day, catalogs=sorted(left), found=outcomes, left=left_of_all, standing=standing)
         found.append(night)

@@ -181,7 +181,9 @@ def _calls_for(verdicts: Sequence[Row]) -> str:
     for row in verdicts:
         run_id = quoted(str(row["run_id"]))
         runs.add(run_id)
-        rows += [f"({run_id}, {number})" for number in calling_rows(row)]
+        for number in calling_rows(row):
+            key = f"({run_id}, {number})"
+            rows.append(key)
     listed_runs = ", ".join(runs)
     listed_rows = ", ".join(rows)
     return f"run_id IN ({listed_runs}) AND (run_id, manifest_row) IN ({listed_rows})"

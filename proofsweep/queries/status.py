@@ -85,7 +85,11 @@ class RunStatus:
     @property
     def progress(self) -> LegProgress | None:
         """How far the run is, by the last heartbeats of its active legs; None before the first one."""
-        heartbeats = [leg.progress for leg in self.active if leg.progress is not None]
+        heartbeats: list[LegProgress] = []
+        for leg in self.active:
+            progress = leg.progress
+            if progress is not None:
+                heartbeats.append(progress)
         if self.plan.partitions == 1 or not heartbeats:
             return next(iter(heartbeats), None)
         ended = sum(map(self.total, OUTCOMES))
@@ -188,7 +192,10 @@ def describe_run(results: Results, run_id: str, *, is_left: bool = False) -> Run
     if is_left:
         opened = tuple(replace(leg, is_gone=True) for leg in opened)
     for leg in opened:
-        legs.append(LegRecord(leg=leg.leg) if leg.is_alive else _killed_leg(results, plan, leg.leg))
+        leg_record = LegRecord(leg=leg.leg)
+        if not leg.is_alive:
+            leg_record = _killed_leg(results, plan, leg.leg)
+        legs.append(leg_record)
     legs.sort(key=lambda leg: leg.leg)
     status = RunStatus(plan=plan, groups=(), legs=tuple(legs), open_legs=opened, head=runs.head)
     if run_id in runs.prunings:
@@ -349,8 +356,10 @@ def _groups(results: Results, record: RunRecord, waiting: Iterable[pa.Table]) ->
                 of_receipts += groups
     names: list[str] = []
     if to_read:
-        parts = results.parts_of("verdicts", record.plan)
-        names = [name for name in parts if leg_of(name) in to_read]
+        for name in results.parts_of("verdicts", record.plan):
+            leg = leg_of(name)
+            if leg in to_read:
+                names.append(name)
     tables = chain(results.tables(names, OF_GROUP), waiting)
     of_parts = add_up_groups(list(map(count_groups, tables)))
     return _added_up([*of_parts, *of_receipts])

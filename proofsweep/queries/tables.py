@@ -344,8 +344,12 @@ def _parts_of_runs(results: Results, plans: Sequence[Plan]) -> list[str]:
         runs.add(plan.run_id)
         folders.add(layout.table_folder("verdicts", plan.run_date))
     listed = some_at_once(sorted(folders), results.store.names, REQUESTS_AT_ONCE)
-    names = chain.from_iterable(listed)
-    return [name for name in names if layout.run_of(name) in runs]
+    parts: list[str] = []
+    for name in chain.from_iterable(listed):
+        run_id = layout.run_of(name)
+        if run_id in runs:
+            parts.append(name)
+    return parts
 
 
 def _reading_parts(table: str, locations: Sequence[str]) -> str:

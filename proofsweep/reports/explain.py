@@ -40,7 +40,8 @@ def lines_of(
         where = ""
         if len(environments) > 1:
             where = f" in {environment}"
-        # How a file stands in one environment says nothing of another.
+        # How a file stands in one environment says nothing of another: a test service may have accepted what the real
+        # one rejects.
         rows = [row for row in verdicts if row["environment"] == environment]
         newest = rows[0]
         yield f"  newest{where}: {_result_of(newest)}"

@@ -213,7 +213,8 @@ def _since(day: date | None, first: date) -> str:
 
 def _short_names(catalogs: Sequence[CatalogFiles]) -> dict[str, str]:
     """Name each catalog by the end of its location, or by all of it if another one has this end."""
-    # Two labels may each deliver a `list.csv`: then both are shown with all of their location.
+    # Two labels may each deliver a `list.csv`: then both are shown with all of their location, since the page would
+    # else have two rows with one name.
     ends: list[str] = []
     for catalog in catalogs:
         location = catalog.location.rstrip("/")
