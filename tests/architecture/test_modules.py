@@ -10,6 +10,14 @@ LONGEST_FUNCTION = 60
 LONGEST_MODULE = {"flows": 120, "tasks": 120}
 """Of the others, 500 lines."""
 
+MOST_EXPRESSIONS = 40
+TURNS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.NamedExpr)
+COMPOUND = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
+    *(ast.AsyncWith, ast.Try, ast.TryStar, ast.Match, ast.Import, ast.ImportFrom),
+)
+"""Statements that hold others."""
+
 EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manager", "misc", "util", "utils"}
 
 READERS = {
@@ -54,6 +62,33 @@ def test_no_function_and_no_module_is_too_long() -> None:
     ]
 
     assert too_long == []
+
+
+def test_a_statement_holds_one_thought() -> None:
+    """At most forty expressions, and one comprehension, conditional expression or walrus; of a record in each field."""
+    loaded: list[str] = []
+    for module in modules_of(*PACKAGES):
+        for node in nodes_of(module):
+            if not isinstance(node, ast.stmt) or isinstance(node, COMPOUND):
+                continue
+            for part in _parts_of(node):
+                nodes = list(ast.walk(part))
+                expressions = sum(isinstance(each, ast.expr) for each in nodes)
+                turns = sum(isinstance(each, TURNS) for each in nodes)
+                if expressions > MOST_EXPRESSIONS or turns > 1:
+                    loaded.append(f"{name_of(module)}:{node.lineno}")
+
+    assert loaded == []
+
+
+def _parts_of(statement: ast.stmt) -> list[ast.AST]:
+    """Return what is read at once: a call with named arguments, or a dict, is read field by field."""
+    value = getattr(statement, "value", None)
+    if isinstance(value, ast.Call) and value.keywords:
+        return [*value.args, *value.keywords]
+    if isinstance(value, ast.Dict):
+        return [*value.values]
+    return [statement]
 
 
 def test_a_name_has_no_empty_word_and_a_class_name_exists_once() -> None:
