@@ -324,8 +324,8 @@ class Checks:
         if ended_at is None:
             return math.inf
         written = [at for at in self.bucket.journalled_at.get(process, []) if at <= ended_at]
-        *_, before, last = [0.0, 0.0, *written]
-        return before if self.bucket.was_failing(last, ended_at) else math.inf
+        before = [0.0, 0.0, *written][-2]
+        return before if self.bucket.was_failing(before, ended_at) else math.inf
 
     def calls_of_rows(self) -> Iterator[str]:
         """A row says how many keyed calls were sent for it in its leg: those of all its tries."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from checks_of_views import ViewChecks
 from kernel import here
-from model import Model, Run, Told, wall_time
+from model import DATE_SECONDS, Model, Run, Told, wall_time
 from night import Night
 
 from proofsweep.app import App
@@ -23,7 +23,6 @@ _ENVIRONMENT = "beta"
 _NOWHERE = "of a row that is in no part and never will be"
 _SHOWN = ("run_id", "leg", "verify_request_id", "outcome", "verdict", "audio_sha256", "accepted")
 _LONGEST_FREEZE_SECONDS = 310.0
-_DATE_SECONDS = 1.5  # in which two answers, or two plans, have no order
 _CLOCKS_DIFFER = timedelta(days=1)  # an answer that is later than that was given by a wrong clock
 
 
@@ -62,7 +61,7 @@ class AnswerChecks:
     def _is_as_new(self, row: dict[str, object], told: Told) -> bool:
         """Whether another answer was given in the same second: `Date` tells no less."""
         shown = self._told_by(str(row["run_id"]), told.item)
-        return shown is not None and told.at - shown.at < _DATE_SECONDS
+        return shown is not None and told.at - shown.at < DATE_SECONDS
 
     def _told_by(self, run_id: str, item: str) -> Told | None:
         return next((told for told in self.model.told if (told.run.run_id, told.item) == (run_id, item)), None)
@@ -89,7 +88,7 @@ class AnswerChecks:
         for identity in sorted({*shown, *self.model.listings}):
             meant, said = self.model.listings.get(identity), shown.get(identity)
             run = None if said is None else self.model.runs[said.plan.run_id]
-            is_as_new = meant is not None and run is not None and abs(meant.planned_at - run.planned_at) < _DATE_SECONDS
+            is_as_new = meant is not None and run is not None and abs(meant.planned_at - run.planned_at) < DATE_SECONDS
             if _listing(meant) != _listing(run) and not is_as_new:
                 yield f"{identity} is listed by {_named(run)}, and the newest is {_named(meant)}"
 

@@ -17,6 +17,7 @@ from proofsweep.store.parts import Results
 
 _VIEWS = ("latest_answer", "catalog", "rejects", "coverage")
 _SHARE_OF_SMALL, _SHARE_OF_LARGE = 1 / 25, 1 / 4
+_SAID = ("outcome", "verdict", "verify_request_id", "audio_sha256")
 _ENDS = ("accepted", "rejected", "failed", "ineligible", "not_sent", "gone", "moved")
 _COUNTS = (*_ENDS, "files", "covered", "need_attention")
 
@@ -47,8 +48,16 @@ class ViewChecks:
         if len(rows) > len(said):
             yield "has an item twice"
         for key in sorted({*meant, *said}):
-            if meant.get(key) != said.get(key):
+            if meant.get(key) != said.get(key) and not (
+                view == "latest_answer" and self._is_as_new(key, said.get(key))
+            ):
                 yield f"says of {key} {said.get(key)}, and it is {meant.get(key)}"
+
+    def _is_as_new(self, item: str, said: tuple[object, ...] | None) -> bool:
+        newest = self.model.newest_answers().get(item)
+        if newest is None or said is None:
+            return False
+        return said[: len(_SAID)] in map(_said, self.model.as_new_as(newest))
 
     def _meant(self, view: str) -> tuple[dict[str, tuple[object, ...]], str]:
         """Return what a view must say of each of its rows, and the columns that say it; the first one names the row."""
@@ -71,7 +80,7 @@ class ViewChecks:
 
 
 def _said(told: Told) -> tuple[object, ...]:
-    return tuple(told.row[name] for name in ("outcome", "verdict", "verify_request_id", "audio_sha256"))
+    return tuple(told.row[name] for name in _SAID)
 
 
 def _plain(cells: tuple[object, ...]) -> tuple[object, ...]:

@@ -126,6 +126,9 @@ class Told:
         return max(rows, key=lambda told: told._order, default=None)
 
 
+DATE_SECONDS = 1.5  # in which two answers, or two plans, have no order
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """How an item stands in the catalogs."""
@@ -271,6 +274,11 @@ class Model:
         return set(lists[-1]) if lists else None
 
     # --- What must be said
+
+    def as_new_as(self, newest: Told) -> list[Told]:
+        """Return the answers that were given in the same second as the newest one of an item: `Date` tells no less."""
+        of_item = [told for told in self.told if told.is_answer and told.item == newest.item]
+        return [told for told in of_item if newest.at - told.at < DATE_SECONDS]
 
     def newest_answers(self) -> dict[str, Told]:
         """Return by item the answer that the partner gave last."""
