@@ -18,7 +18,7 @@ from rich.text import Text
 
 from proofsweep.domain.errors import DISK_IS_FULL
 from proofsweep.domain.text import counted, csv_cell, printable, printable_json
-from proofsweep.sources.names import ignored_words
+from proofsweep.files.folder_listing import ignored_words
 
 # Of the 256 colours, which no theme changes, some that a person can read on white and on black alike. A terminal of 16
 # shows the nearest of these: yellow, which vanishes on white, is that of none.

@@ -13,11 +13,11 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
+from proofsweep.files.moving import Moves
+from proofsweep.files.presence import mount_of
 from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.move import FileMove, Move
 from proofsweep.ingest.rules import Disposition, PastAnswer
-from proofsweep.sources.moves import Moves
-from proofsweep.sources.presence import mount_of
 
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
 _GONE = {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}

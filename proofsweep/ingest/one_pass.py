@@ -7,9 +7,9 @@ from proofsweep.domain.errors import EmptyCatalog, UsageError
 from proofsweep.domain.items import ManifestRow, utf8_text
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.deliveries import DeliveredBatch
-from proofsweep.ingest.folder import ReadyFiles, Scan
 from proofsweep.ingest.pass_report import PassReport
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, PastAnswer, answer_of
+from proofsweep.ingest.scan import ReadyFiles, Scan
 from proofsweep.ingest.state import FolderState, Records, sightings_after
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.store import layout

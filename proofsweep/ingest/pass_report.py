@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason, about
 from proofsweep.domain.text import markdown, printable
-from proofsweep.ingest.folder import ABSENT, ARCHIVE, SET_ASIDE, STRAY, WITHOUT_AUDIO
+from proofsweep.files.folder_listing import Cause, ignored_words
 from proofsweep.ingest.rules import Decision, Disposition
-from proofsweep.sources.names import Cause, ignored_words
+from proofsweep.ingest.scan import ABSENT, ARCHIVE, SET_ASIDE, STRAY, WITHOUT_AUDIO
 
 _NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {

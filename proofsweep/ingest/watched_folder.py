@@ -12,15 +12,15 @@ from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
 from proofsweep.domain.items import Row, utf8_text
+from proofsweep.files.files import Files
+from proofsweep.files.moving import Moves
+from proofsweep.files.presence import away_since, mount_of
 from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import Disposition
 from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.catalog import Catalog, CatalogBase
-from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.moves import Moves
-from proofsweep.sources.presence import away_since, mount_of
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, Term, sole_process
 from proofsweep.verify.emptied_folders import mount_before

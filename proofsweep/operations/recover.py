@@ -17,13 +17,13 @@ from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, Results
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OperationKind
+from proofsweep.files.audio import read_sidecar
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import FOLDERS_KEPT
+from proofsweep.files.presence import Away, away_now, folder_of
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import opened
-from proofsweep.sources.audio import read_sidecar
-from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
-from proofsweep.sources.presence import Away, away_now, folder_of
-from proofsweep.sources.source import FOLDERS_KEPT
 from proofsweep.store.objects import open_place
 from proofsweep.store.parts import Results
 from proofsweep.verify.emptied_folders import is_emptied

@@ -13,8 +13,7 @@ from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import SUPPLIER_TAG, tag_named
-from proofsweep.sources.names import Cause
-from proofsweep.sources.source import FOLDERS_KEPT
+from proofsweep.files.folder_listing import FOLDERS_KEPT, Cause
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
 """Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""

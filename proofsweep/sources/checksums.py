@@ -16,12 +16,13 @@ from proofsweep.config.locations import is_within, one_line
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Declared, ManifestRow, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
+from proofsweep.files.files import Files, below
+from proofsweep.files.folder_listing import Cause
+from proofsweep.files.names import composed, is_audio_name
+from proofsweep.files.open_file import OpenFile, buffered
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.file_lookup import names_in
-from proofsweep.sources.files import Files, below
-from proofsweep.sources.names import Cause, composed, is_audio_name
 from proofsweep.sources.readers import encoding_of, text_of
-from proofsweep.sources.source import OpenFile, buffered
 from proofsweep.sources.spelling import Match, Spellings, loose
 
 # Each spelling of each line's path; `number` counts the lines of all lists. The list that was read first counts: those

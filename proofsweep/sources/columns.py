@@ -9,8 +9,8 @@ from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
 from proofsweep.domain.tags import NO_COLUMN, SUPPLIER_TAG, checksum_columns_in, key_of_tag, tag_named
 from proofsweep.domain.text import printable
+from proofsweep.files.names import is_audio_name
 from proofsweep.sources.cells import BINARY, FORMULA, FORMULA_OF_ZERO
-from proofsweep.sources.names import is_audio_name
 
 # The names of each role's column, where nobody says another; the first that is there counts. No column is the id by its
 # name: spreadsheets number their rows in a column `ID`, and the second list would hide the answers of the first.

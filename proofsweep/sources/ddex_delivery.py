@@ -19,12 +19,12 @@ from proofsweep.config.locations import is_within, one_line, path_within
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, ManifestRow, raw_bytes
 from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.files.files import Files, below
+from proofsweep.files.folder_listing import Folder
+from proofsweep.files.names import composed
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_files import DeliveredFiles, candidates, expected
 from proofsweep.sources.ddex_message import CompletionNames, ErnMessage, NamedFile, Role, XmlFile, messages_named
-from proofsweep.sources.files import Files, below
-from proofsweep.sources.names import composed
-from proofsweep.sources.source import Folder
 
 # The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
 BATCH_ID: Final = re.compile(r"(?:[PMNL]_)?\d{17}")

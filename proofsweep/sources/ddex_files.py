@@ -8,10 +8,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from proofsweep.config.locations import is_windows, is_within
+from proofsweep.files.files import below
+from proofsweep.files.folder_listing import Cause, Folder, why_awaited
 from proofsweep.sources.ddex_message import ErnMessage, NamedFile
-from proofsweep.sources.files import below
-from proofsweep.sources.names import Cause, why_awaited
-from proofsweep.sources.source import Folder
 from proofsweep.sources.spelling import KnownPaths, Likeness, Match, by_stem
 
 RESOURCES: Final = ("resources", "Resources")

@@ -22,9 +22,10 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest
 from proofsweep.domain.reasons import AtFault, Reason, about
-from proofsweep.sources.files import Files, refuse_unavailable
-from proofsweep.sources.names import caseless
-from proofsweep.sources.source import Folder, OpenFile
+from proofsweep.files.files import Files, refuse_unavailable
+from proofsweep.files.folder_listing import Folder
+from proofsweep.files.names import caseless
+from proofsweep.files.open_file import OpenFile
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

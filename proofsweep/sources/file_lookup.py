@@ -26,13 +26,13 @@ from proofsweep.config.locations import (
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import NO_PROOF_IDS, FileFacts, Unlisted, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Reason
+from proofsweep.files.files import Files
+from proofsweep.files.names import caseless
 from proofsweep.sources.catalog import CatalogBase
-from proofsweep.sources.files import Files
-from proofsweep.sources.names import caseless
 from proofsweep.sources.spelling import FolderNames, Match, Spellings, loose, match_of
 
 if TYPE_CHECKING:
-    from proofsweep.sources.bucket import BucketFiles
+    from proofsweep.files.bucket_files import BucketFiles
 
 _FOLDERS_KEPT = 256  # whose names are kept
 _LOOKED_UP_LAST = 8  # locations of which is remembered what was found: those of one row are asked for several times
@@ -273,7 +273,7 @@ class ObjectLookup:
 
         SourceError, `unreadable_file`, if no such key can be requested.
         """
-        from proofsweep.sources.bucket import refuse_bad_key  # noqa: PLC0415 - only for buckets
+        from proofsweep.files.bucket_files import refuse_bad_key  # noqa: PLC0415 - only for buckets
 
         refuse_bad_key(root_and_key(location)[1])
         with suppress(UnicodeEncodeError):

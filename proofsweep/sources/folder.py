@@ -15,15 +15,16 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import checksum_lists_in
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import Cause, Folder, awaited_name, ignored_words, why_awaited
+from proofsweep.files.presence import away_or_gone
+from proofsweep.files.stand_ins import words_of_placeholder
 from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, CompletionNames, XmlFile, xml_in
-from proofsweep.sources.files import Files, words_of_placeholder
-from proofsweep.sources.names import Cause, SidecarNames, awaited_name, ignored_words, why_awaited
 from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
-from proofsweep.sources.presence import away_or_gone
-from proofsweep.sources.source import Folder
+from proofsweep.sources.sidecars import SidecarNames
 
 _MOST_SHOWN = 100
 

@@ -30,18 +30,19 @@ from proofsweep.domain.items import (
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import MANIFEST
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import FOLDERS_KEPT, Cause, ignored_words
+from proofsweep.files.names import composed
 from proofsweep.sources.catalog import Catalog, CatalogBase, ListFacts, SupplierFolder, refusal, with_facts
 from proofsweep.sources.cells import BINARY, cells_without_value, value_of
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
-from proofsweep.sources.files import Files
-from proofsweep.sources.names import Cause, SidecarNames, composed, ignored_words
 from proofsweep.sources.not_in_list import ListedFiles
 from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow, is_total
 from proofsweep.sources.pairing import NOTHING_BESIDE, Beside, sidecars_in
 from proofsweep.sources.readers import ManifestFile, Note
-from proofsweep.sources.source import FOLDERS_KEPT
+from proofsweep.sources.sidecars import SidecarNames
 from proofsweep.sources.spelling import loose
 
 HOW_TO_NAME_FILES = (

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from proofsweep.config.locations import is_within
 from proofsweep.domain.items import ManifestRow
+from proofsweep.files.files import Files
+from proofsweep.files.names import caseless, is_audio_name
 from proofsweep.sources.catalog import CatalogBase
-from proofsweep.sources.files import Files
-from proofsweep.sources.names import caseless, is_audio_name
 
 MOST_FOUND = 10_000  # of a list of a small part of a library, nobody wants to know the rest
 

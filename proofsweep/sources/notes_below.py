@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from proofsweep.files.names import is_audio_name
 from proofsweep.sources.columns import Columns
-from proofsweep.sources.names import is_audio_name
 
 MOST_NOTES = 100  # more rows without a file in a row are no notes
 

@@ -23,20 +23,21 @@ from proofsweep.config.sections import ANYWHERE, USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksums_of
-from proofsweep.sources.audio import is_audio
+from proofsweep.files.audio import is_audio
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import ListingRule
+from proofsweep.files.names import is_audio_name
+from proofsweep.files.open_file import buffered
 from proofsweep.sources.catalog import Catalog, CatalogBase, refusal
 from proofsweep.sources.ddex_message import examine, is_xml_name
 from proofsweep.sources.file_kinds import words_for, words_for_ending
-from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
-from proofsweep.sources.names import ListingRule, is_audio_name
 from proofsweep.sources.parts import parts_of
 from proofsweep.sources.readers import is_manifest_name
-from proofsweep.sources.source import buffered
 
 if TYPE_CHECKING:
-    from proofsweep.sources.bucket import BucketFiles
+    from proofsweep.files.bucket_files import BucketFiles
 
 _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 

@@ -9,24 +9,16 @@ from typing import Final, TypeVar
 from proofsweep.config.locations import is_bucket, one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResourceShortage, SourceError
-from proofsweep.domain.items import FileFacts
+from proofsweep.domain.items import FileFacts, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.audio import is_audio, open_audio
+from proofsweep.files.audio import AudioFile, is_audio, open_audio
+from proofsweep.files.files import Files, refuse_unavailable
+from proofsweep.files.folder_listing import Cause, awaited_name, marks_in, why_awaited
+from proofsweep.files.formats import LEAST_AUDIO_BYTES
+from proofsweep.files.names import caseless, is_archive_name, is_audio_name, may_be_video
 from proofsweep.sources.checksums import is_list_name
-from proofsweep.sources.files import Files, refuse_unavailable
-from proofsweep.sources.formats import LEAST_AUDIO_BYTES
-from proofsweep.sources.names import (
-    Cause,
-    SidecarNames,
-    Sidecars,
-    awaited_name,
-    caseless,
-    is_archive_name,
-    is_audio_name,
-    marks_in,
-    may_be_video,
-    why_awaited,
-)
+from proofsweep.sources.preflight import judge_content
+from proofsweep.sources.sidecars import SidecarNames, Sidecars
 
 _AT_ONCE = 8  # objects, and folders of them, that are looked into at once: each waits for its bucket
 _AWAITED_WORDS: Final[Mapping[Cause, tuple[Reason, str]]] = {
@@ -97,12 +89,18 @@ def _is_video(path: str, source: Files) -> bool:
         return False
 
 
-def needs_sidecar(source: Files, folder: str, name: str) -> bool:
+def needs_sidecar(audio: AudioFile) -> bool:
+    """Whether audio may be sent as a pair, and is no WAV with a credential inside."""
+    can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR) is None
+    return can_be_pair and not audio.has_credential()
+
+
+def _claimant_needs_sidecar(source: Files, folder: str, name: str) -> bool:
     """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
     location = posixpath.join(folder, name)
     try:
         with open_audio(location, source) as audio:
-            return audio.needs_sidecar()
+            return needs_sidecar(audio)
     except SourceError as error:
         refuse_unavailable(error, location)
         return error.reason != Reason.OUTSIDE_CATALOG
@@ -158,7 +156,7 @@ class FolderPairs:
         names = {*sidecars}
         # A sidecar that is not whole yet belongs to its audio all the same: else the audio would be sent alone.
         expected = {name for name in awaited.names() if patterns.covers(name)}
-        needs_one = partial(needs_sidecar, source, folder)
+        needs_one = partial(_claimant_needs_sidecar, source, folder)
         self._sidecars = Sidecars(patterns, names | expected, audio, needs_one)
         self.orphans = [name for name in self._sidecars.orphans if name in names]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from proofsweep.config.locations import is_bucket, one_line, path_within, root_and_key
 from proofsweep.domain.errors import CatalogError
-from proofsweep.sources.files import Files
+from proofsweep.files.files import Files
 from proofsweep.sources.readers import format_of, is_manifest_name
 
 # Jobs leave these beside the parts: `_SUCCESS`, `_metadata`, `_committed_1`, `.part-00000.csv.crc`.

@@ -19,7 +19,7 @@ from proofsweep.domain.items import (
     utf8_text,
 )
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.formats import AudioFormat, fetched_by
+from proofsweep.files.formats import AudioFormat
 
 # The contract states no size: this finds a wrong file in the sidecar's place before a call.
 SIDECAR_BYTES = 1024 * 1024
@@ -100,14 +100,6 @@ def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None
             f"{size:,} bytes.",
         )
     return None
-
-
-def judge_stand_in(head: bytes, role: str = "audio") -> Ineligible | None:
-    """Return why a pointer of Git is not sent, by the first bytes of a file; None for any other file."""
-    command = fetched_by(head)
-    if command is None:
-        return None
-    return Ineligible(Reason.STAND_IN, f"The {role} is a pointer, which stands for the file: fetch it by {command}.")
 
 
 def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:

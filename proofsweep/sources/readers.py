@@ -28,14 +28,14 @@ from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.text import marked_codec
+from proofsweep.files.files import Files
+from proofsweep.files.names import is_audio_name
+from proofsweep.files.open_file import OpenFile, buffered
 from proofsweep.sources.catalog import ListFacts
 from proofsweep.sources.cells import FORMULA, cell_text, date_text, value_of
 from proofsweep.sources.columns import Columns
 from proofsweep.sources.file_kinds import words_for
-from proofsweep.sources.files import Files
-from proofsweep.sources.names import is_audio_name
 from proofsweep.sources.parquet_list import parquet_rows
-from proofsweep.sources.source import OpenFile, buffered
 
 HEADER_BYTES = 4096  # so many bytes at the start of a file show what it is, and the header of a list
 HEADER_ROWS = 100  # in so many first rows the header is looked for

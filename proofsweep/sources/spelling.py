@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from proofsweep.config.locations import one_line
 from proofsweep.domain.items import FileFacts
-from proofsweep.sources.names import caseless, composed
+from proofsweep.files.names import caseless, composed
 
 # Most names are of plain letters: for these a loose form is the same in small letters.
 _UNUSUAL = re.compile(r'[^ -~]|[:*?"<>|\\]|  | /|/ |\./|\A | \Z|\.\Z')

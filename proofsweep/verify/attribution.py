@@ -16,8 +16,8 @@ from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
 from proofsweep.domain.reasons import Reason
+from proofsweep.files.presence import Away, folder_of, places_of
 from proofsweep.pacing.scheduler import Scheduler
-from proofsweep.sources.presence import Away, folder_of, places_of
 from proofsweep.verify.fault import (
     ALIKE,
     ALONE_BITS,

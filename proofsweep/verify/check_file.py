@@ -11,7 +11,7 @@ from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.outcomes import Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.text import printable
-from proofsweep.sources.files import Files
+from proofsweep.files.files import Files
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.verify.service import Service

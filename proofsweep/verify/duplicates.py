@@ -9,8 +9,8 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.models import canonical_json
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
-from proofsweep.sources.audio import AudioFile, open_audio
-from proofsweep.sources.files import Files
+from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.files.files import Files
 
 # A copy that stands further apart is sent again, which is never wrong.
 _MOST_ANSWERS = 2_000

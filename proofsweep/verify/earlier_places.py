@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from proofsweep.config.locations import is_bucket, one_line
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Row, WorkItem, proof_id_of, utf8_text
+from proofsweep.files.files import Files
 from proofsweep.sources.catalog import Catalog
-from proofsweep.sources.files import Files
 from proofsweep.sources.manifest import HOW_TO_NAME_FILES
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.latest import Latest

@@ -5,7 +5,7 @@ from functools import partial
 
 from proofsweep.config.threads import utc_now
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.sources.presence import away_since
+from proofsweep.files.presence import away_since
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.parts import Results

@@ -12,10 +12,10 @@ from proofsweep.config.threads import ThreadPoolExecutor
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, proof_id_of
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.audio import AudioFile, open_audio, read_sidecar
-from proofsweep.sources.files import Files
-from proofsweep.sources.formats import GIT_POINTER_BYTES, AudioFormat
-from proofsweep.sources.names import is_pair_name, is_wave_name
+from proofsweep.files.audio import AudioFile, open_audio, read_sidecar
+from proofsweep.files.files import Files
+from proofsweep.files.formats import GIT_POINTER_BYTES, AudioFormat
+from proofsweep.files.names import is_pair_name, is_wave_name
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content
 
 _AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket

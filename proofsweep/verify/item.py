@@ -31,9 +31,9 @@ from proofsweep.domain.exchanges import SLOT_BYTES, Call, Exchange
 from proofsweep.domain.items import FileFacts, WorkItem, proof_id_of
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Outcome, Rejected, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.audio import AudioFile, open_audio, read_sidecar
-from proofsweep.sources.files import Files, LocalFile
-from proofsweep.sources.formats import AudioFormat
+from proofsweep.files.audio import AudioFile, open_audio, read_sidecar
+from proofsweep.files.files import Files, LocalFile
+from proofsweep.files.formats import AudioFormat
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_size
 from proofsweep.store.rows import answer_in
 from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget

@@ -24,9 +24,9 @@ from proofsweep.domain.items import ManifestRow, Mode, WorkItem, raw_bytes, side
 from proofsweep.domain.reasons import Reason, about
 from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import counted
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import Cause
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
-from proofsweep.sources.files import Files
-from proofsweep.sources.names import Cause
 from proofsweep.sources.not_in_list import MOST_FOUND
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of

@@ -18,10 +18,10 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.audio import open_audio, read_sidecar
-from proofsweep.sources.files import Files
+from proofsweep.files.audio import open_audio, read_sidecar
+from proofsweep.files.files import Files
+from proofsweep.files.presence import Away, Presence, folder_of
 from proofsweep.sources.preflight import SIDECAR_BYTES
-from proofsweep.sources.presence import Away, Presence, folder_of
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import CHECK_ROW

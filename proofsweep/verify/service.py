@@ -30,10 +30,10 @@ from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
 from proofsweep.domain.models import HealthResponse
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import reset_clause
+from proofsweep.files.files import Files
 from proofsweep.pacing.call_queue import CallQueue
 from proofsweep.pacing.pacer import Pacer
 from proofsweep.pacing.scheduler import Scheduler
-from proofsweep.sources.files import Files
 from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 from proofsweep.verify.budget import CALLS_TO_BEGIN

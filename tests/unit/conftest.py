@@ -14,8 +14,8 @@ from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSetti
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.files.files import Files
 from proofsweep.pacing import circuit_breaker
-from proofsweep.sources.files import Files
 from proofsweep.store.layout import items_name
 from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.objects import FolderStore

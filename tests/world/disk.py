@@ -14,10 +14,10 @@ from typing import IO, Any
 from kernel import current_process, here
 
 from proofsweep.domain.items import FileFacts
+from proofsweep.files import moving, presence
+from proofsweep.files.files import Files
+from proofsweep.files.open_file import OpenFile
 from proofsweep.ingest import disposal, watched_folder
-from proofsweep.sources import moves, presence
-from proofsweep.sources.files import Files
-from proofsweep.sources.source import OpenFile
 
 _STEP_SECONDS = 0.001
 
@@ -118,8 +118,8 @@ def replace_disk() -> None:
     os.scandir = _failing(os.scandir, SHARES.unlisted.__contains__, errno.ENOTCONN)
     os.open = _failing(os.open, lambda path: any(path.startswith(f"{each}/") for each in SHARES.unread), errno.EIO)
     presence.mount_of = watched_folder.mount_of = disposal.mount_of = SHARES.mount_of
-    moves.Path = DiskPath
-    moves.Files = watched_folder.Files = DiskFiles
-    moves.sync_file = lambda _file: rest()
-    moves.sync_folder = lambda _folder: rest()
-    moves.make_folder = lambda folder: Path(folder).mkdir(parents=True, exist_ok=True)
+    moving.Path = DiskPath
+    moving.Files = watched_folder.Files = DiskFiles
+    moving.sync_file = lambda _file: rest()
+    moving.sync_folder = lambda _folder: rest()
+    moving.make_folder = lambda folder: Path(folder).mkdir(parents=True, exist_ok=True)

@@ -30,15 +30,15 @@ from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import AnyRun, Bounds, Operation, Plan
+from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.files.files import Files
+from proofsweep.files.moving import Moves
 from proofsweep.ingest import disposal, rules, state
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.operations import recover
 from proofsweep.pacing import rate_share
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
-from proofsweep.sources.audio import AudioFile, open_audio
-from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves
 from proofsweep.store import bounded_calls, heartbeat, holder, journal, latest, layout, listings, objects
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.legs import Legs
@@ -70,9 +70,9 @@ CHOSEN = {
     "silent_seconds": "queries.status.STALE_SECONDS",
     "stale_seconds": "store.heartbeat.STALE_SECONDS",
 }
-MOVING = ("ingest/state.py", "sources/moves.py", "sources/bucket.py")
+MOVING = ("ingest/state.py", "files/moving.py", "files/bucket_files.py")
 """The source files of all that changes something when a delivered file is moved."""
-MOVING_IN_BUCKETS = ("sources/bucket.py",), ("create", "remove")
+MOVING_IN_BUCKETS = ("files/bucket_files.py",), ("create", "remove")
 """What of it is for buckets alone, and its functions."""
 
 

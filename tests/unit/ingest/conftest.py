@@ -14,14 +14,14 @@ from proofsweep.config.sections import CatalogSettings, IngestSettings, ServiceS
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.files.files import Files
+from proofsweep.files.moving import Moves
 from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.ingest.state import FolderState, IngestContext
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.sources.catalog import Catalog
-from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout

@@ -6,7 +6,7 @@ import pytest
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
-from proofsweep.sources.moves import Moves
+from proofsweep.files.moving import Moves
 
 from ...worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release, sent
 from .conftest import WAV, Watched

@@ -10,8 +10,8 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
+from proofsweep.files.moving import Moves
 from proofsweep.ingest.rules import Decision
-from proofsweep.sources.moves import Moves
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 

@@ -8,8 +8,8 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.tags import tags_of
+from proofsweep.files.moving import Moves
 from proofsweep.ingest.rules import Decision
-from proofsweep.sources.moves import Moves
 
 from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
 from .conftest import WAV, Watched

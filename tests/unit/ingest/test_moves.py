@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
+from proofsweep.files.files import Files
+from proofsweep.files.moving import Moves
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
 from proofsweep.ingest.disposal import Disposal, DisposalResult
 from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
 from proofsweep.sources.ddex_delivery import Release
-from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import work_item_of
 
 from .conftest import ANSWER

@@ -10,9 +10,9 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import FileFacts, Row
+from proofsweep.files.files import Files
 from proofsweep.operations.operation import Operator
 from proofsweep.operations.recover import proven_items, recover_sidecars
-from proofsweep.sources.files import Files
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -13,8 +13,8 @@ from xlsxwriter import Workbook
 
 from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.reasons import AtFault, Reason, about
+from proofsweep.files.folder_listing import Cause
 from proofsweep.sources.catalog import Catalog, ListFacts
-from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 
 Cells = list[list[object]]

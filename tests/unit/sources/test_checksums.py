@@ -10,10 +10,10 @@ from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksums_of
+from proofsweep.files.folder_listing import Cause
 from proofsweep.sources import checksums
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, line_of
-from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from tests.worlds.ddex_messages import Sending, Sent, Track
 

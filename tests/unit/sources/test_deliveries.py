@@ -12,14 +12,14 @@ from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
 from proofsweep.domain.items import ManifestRow, item_id_of
 from proofsweep.domain.reasons import Reason, about
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import Cause
+from proofsweep.files.open_file import OpenFile
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_files import candidates
-from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
-from proofsweep.sources.source import OpenFile
 from tests.worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release, sent
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

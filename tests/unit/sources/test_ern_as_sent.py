@@ -16,7 +16,7 @@ from lxml import etree
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.sources.ddex_message import ErnMessage, NamedFile, Role, read_message
 from proofsweep.sources.open_catalog import open_catalog
-from tests.unit.sources.held_file import HeldFile
+from tests.unit.files.held_file import HeldFile
 
 MESSAGES = Path(__file__).parent / "ern"
 OLD = "//SoundRecordingDetailsByTerritory/TechnicalSoundRecordingDetails"

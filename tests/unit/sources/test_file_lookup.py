@@ -10,8 +10,8 @@ from obstore.store import MemoryStore
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Reason
+from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.sources import file_lookup
-from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.file_lookup import CellLocations, ObjectLookup, prefixes_of
 

@@ -9,9 +9,9 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.files import Files
+from proofsweep.files.files import Files
+from proofsweep.files.folder_listing import Cause
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

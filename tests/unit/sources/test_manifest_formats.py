@@ -14,7 +14,7 @@ import pytest
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.sources.files import Files
+from proofsweep.files.files import Files
 from proofsweep.sources.readers import ManifestFile
 
 

@@ -12,8 +12,8 @@ from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.files.files import Files
 from proofsweep.sources.catalog import CatalogBase
-from proofsweep.sources.files import Files
 from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.sections import CatalogSettings
-from proofsweep.sources.names import Cause
+from proofsweep.files.folder_listing import Cause
 from proofsweep.sources.open_catalog import open_catalog
 
 HEAD = "nr;audio;title;supplier\n1;a.wav;One;Alba\n2;b.wav;Two;Alba\n"

@@ -10,7 +10,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import CatalogError
-from proofsweep.sources.bucket import BucketFiles
+from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.sources.open_catalog import matches_of, open_catalog
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

@@ -10,10 +10,10 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.reasons import Reason
+from proofsweep.files.files import Files
+from proofsweep.files.names import composed
 from proofsweep.sources.catalog import CatalogBase
-from proofsweep.sources.files import Files
 from proofsweep.sources.manifest import Manifests
-from proofsweep.sources.names import composed
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 

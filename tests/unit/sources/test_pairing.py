@@ -6,7 +6,7 @@ from unicodedata import normalize
 import pytest
 
 from proofsweep.domain.tags import own_pattern
-from proofsweep.sources.names import SidecarNames, Sidecars
+from proofsweep.sources.sidecars import SidecarNames, Sidecars
 
 NFC, NFD = normalize("NFC", "é"), normalize("NFD", "é")
 DEFAULT = ("{name}.sidecar", "{stem}.sidecar")

@@ -9,8 +9,8 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import CatalogError
-from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.files import Files
+from proofsweep.files.bucket_files import BucketFiles
+from proofsweep.files.files import Files
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.parts import parts_of
 

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.domain.exchanges import SLOT_BYTES
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.formats import AudioFormat
+from proofsweep.files.formats import AudioFormat
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, work_item_of
 
 

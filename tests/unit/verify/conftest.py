@@ -10,7 +10,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Finished
-from proofsweep.sources.files import Files
+from proofsweep.files.files import Files
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.item import VerifyContext, verify_item
 

@@ -16,11 +16,11 @@ from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, about
+from proofsweep.files.files import Files
+from proofsweep.files.presence import Away
 from proofsweep.pacing.call_queue import CallQueue
 from proofsweep.pacing.pacer import Pacer
 from proofsweep.pacing.scheduler import Scheduler
-from proofsweep.sources.files import Files
-from proofsweep.sources.presence import Away
 from proofsweep.verify import fault
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.fault import ACCEPTED_ALIKE, ALIKE

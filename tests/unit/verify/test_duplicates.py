@@ -12,8 +12,8 @@ from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome, Rejected
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.audio import open_audio
-from proofsweep.sources.files import Files
+from proofsweep.files.audio import open_audio
+from proofsweep.files.files import Files
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 from proofsweep.verify.workers import Workers
 

@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.sources.files import Files
+from proofsweep.files.files import Files
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import FolderStore

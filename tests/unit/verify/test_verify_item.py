@@ -17,8 +17,8 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Declared, FileFacts, WorkItem
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.audio import PIECE_BYTES
-from proofsweep.sources.files import Files
+from proofsweep.files.audio import PIECE_BYTES
+from proofsweep.files.files import Files
 from proofsweep.verify import item as steps
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import AssetFile, verify_item

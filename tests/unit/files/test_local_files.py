@@ -16,10 +16,10 @@ from obstore.store import MemoryStore
 from proofsweep.config.locations import make_folder
 from proofsweep.domain.errors import NameTaken, ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources import bucket
-from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.files import Files, path_inside
-from proofsweep.sources.moves import Moves
+from proofsweep.files import bucket_files
+from proofsweep.files.bucket_files import BucketFiles
+from proofsweep.files.files import Files, path_inside
+from proofsweep.files.moving import Moves
 
 OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
 NAMES: dict[str, bytes | Reason | None] = {
@@ -165,7 +165,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
             victim.symlink_to(target)
         return found
 
-    monkeypatch.setattr("proofsweep.sources.files.path_inside", look_and_swap)
+    monkeypatch.setattr("proofsweep.files.files.path_inside", look_and_swap)
     with pytest.raises(SourceError) as refused:
         Files(root).open(f"{root}/sub/a.wav")
 
@@ -178,7 +178,7 @@ def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: p
     (tmp_path / "a.wav").write_bytes(b"local")
     store = MemoryStore()
     obstore.put(store, "drop/a.wav", b"bucket")
-    monkeypatch.setattr(bucket, "BucketFiles", partial(BucketFiles, lambda _root: store))
+    monkeypatch.setattr(bucket_files, "BucketFiles", partial(BucketFiles, lambda _root: store))
     here, there = f"{tmp_path}/a.wav", "s3://bucket/drop/a.wav"
     mine, other = (here, there) if root == "local" else (there, here)
     inside = Files().within(os.path.realpath(tmp_path) if root == "local" else root)

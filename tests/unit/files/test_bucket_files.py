@@ -14,9 +14,9 @@ from obstore.store import MemoryStore, S3Store
 
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.audio import open_audio, read_sidecar
-from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles
-from proofsweep.sources.files import Files
+from proofsweep.files.audio import open_audio, read_sidecar
+from proofsweep.files.bucket_files import PIECE_BYTES, BucketFiles
+from proofsweep.files.files import Files
 from proofsweep.sources.folder import FolderScan
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "

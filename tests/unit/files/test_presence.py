@@ -13,10 +13,10 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResourceShortage
-from proofsweep.sources import presence
-from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.files import Files
-from proofsweep.sources.presence import Presence, away_now, folder_of
+from proofsweep.files import presence
+from proofsweep.files.bucket_files import BucketFiles
+from proofsweep.files.files import Files
+from proofsweep.files.presence import Presence, away_now, folder_of
 
 from ..conftest import WAV
 

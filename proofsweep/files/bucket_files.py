@@ -20,8 +20,8 @@ from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, without_marked
-from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
+from proofsweep.files.folder_listing import FOLDERS_KEPT, USUAL_RULE, Cause, Folder, ListingRule, without_marked
+from proofsweep.files.open_file import OpenFile
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta

@@ -7,8 +7,8 @@ import pytest
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.audio import PIECE_BYTES, open_audio, read_sidecar
-from proofsweep.sources.files import Files
+from proofsweep.files.audio import PIECE_BYTES, open_audio, read_sidecar
+from proofsweep.files.files import Files
 from proofsweep.sources.pairing import why_no_audio
 
 

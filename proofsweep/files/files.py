@@ -6,7 +6,6 @@ import posixpath
 import stat
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,11 +15,19 @@ from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, placeholders_of, without_marked
-from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
+from proofsweep.files.folder_listing import (
+    FOLDERS_KEPT,
+    USUAL_RULE,
+    Cause,
+    Folder,
+    ListingRule,
+    without_marked,
+)
+from proofsweep.files.open_file import OpenFile
+from proofsweep.files.stand_ins import refuse_stand_in
 
 if TYPE_CHECKING:
-    from proofsweep.sources.bucket import BucketFiles
+    from proofsweep.files.bucket_files import BucketFiles
 
 NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # The disk or the file server does not give the file now: a bad sector, or a mount that is away.
@@ -29,7 +36,6 @@ _CONNECTION_LOST = {errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED}
 _AWAY = frozenset({errno.EIO, errno.ESTALE} | _SERVER_AWAY | _CONNECTION_LOST)
 # Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
 _OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_ANNEXED = "/annex/objects/"  # is part of what a link of git-annex leads to
 _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -61,7 +67,7 @@ class Files:
 
     @property
     def buckets(self) -> "BucketFiles":
-        from proofsweep.sources.bucket import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
+        from proofsweep.files.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
 
         with self._lock:
             if self._buckets is None:
@@ -268,23 +274,6 @@ def refuse_unavailable(error: SourceError, location: str) -> None:
     """Raise the error again, with the file's location, if it says nothing about the file."""
     if error.reason == _UNAVAILABLE:
         raise type(error)(f"{one_line(location)}: {error.message}", reason=error.reason) from error
-
-
-def refuse_stand_in(location: str) -> None:
-    """Raise SourceError if a file that is not there is only away: something in its place says that it is elsewhere."""
-    folder, name = posixpath.split(location)
-    for placeholder in placeholders_of(name):
-        if posixpath.lexists(posixpath.join(folder, placeholder)):
-            raise SourceError(words_of_placeholder(placeholder), reason=Reason.STAND_IN)
-    with suppress(OSError, ValueError):  # no link, or no name of a file
-        if _ANNEXED in os.readlink(location):  # noqa: PTH115 -- of text
-            annexed = "Only the link of git-annex lies there, without its content: fetch it by git annex get."
-            raise SourceError(annexed, reason=Reason.STAND_IN)
-
-
-def words_of_placeholder(placeholder: str) -> str:
-    """Say that a file is not downloaded."""
-    return f"Only its placeholder {one_line(placeholder)} lies there: download the file in the cloud's program."
 
 
 def path_inside(location: str, root: str) -> str:

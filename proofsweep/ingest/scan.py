@@ -14,6 +14,8 @@ from proofsweep.domain.items import FileFacts, ManifestRow, Row, WorkItem, item_
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.tags import SUPPLIER_TAG
+from proofsweep.files.audio import open_audio
+from proofsweep.files.folder_listing import Cause
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
 from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.rules import (
@@ -30,11 +32,10 @@ from proofsweep.ingest.rules import (
     version_of,
 )
 from proofsweep.ingest.state import IngestContext
-from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.ddex_delivery import Batch
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.names import Cause
+from proofsweep.sources.pairing import needs_sidecar
 from proofsweep.sources.preflight import work_item_of
 
 # What lies in a watched folder, is no row, and is named: why, and what to do.
@@ -272,7 +273,7 @@ class Scan:
             with open_audio(row.audio or "") as audio:
                 if audio.is_cut_short():
                     return False
-                return row.sidecar is not None or not audio.needs_sidecar()
+                return row.sidecar is not None or not needs_sidecar(audio)
         except SourceError:
             return False  # once it has waited for so long, its row will say why
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from proofsweep.config.locations import is_bucket, is_within, one_line, root_and_key
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.audio import open_audio
-from proofsweep.sources.files import NOTHING_THERE, Files
+from proofsweep.files.audio import open_audio
+from proofsweep.files.files import NOTHING_THERE, Files
 
 _FILES_TRIED = 20  # of a root, to see whether it is away
 _PARTS_TO_MOUNT = 3  # as in /mnt/music, the first of which is empty

@@ -8,20 +8,19 @@ from typing import Literal, Self
 from zlib import crc32
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import Mode
-from proofsweep.domain.reasons import Reason
-from proofsweep.sources.files import Files
-from proofsweep.sources.formats import (
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.files.files import Files
+from proofsweep.files.formats import (
     HEAD_BYTES,
     AudioFormat,
     Credential,
     credential_in,
+    fetched_by,
     format_of,
     is_video,
     tag_bytes,
 )
-from proofsweep.sources.preflight import judge_content, judge_stand_in
-from proofsweep.sources.source import OpenFile
+from proofsweep.files.open_file import OpenFile
 
 # Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
 PIECE_BYTES = 256 * 1024
@@ -48,7 +47,7 @@ class AudioFile:
         self.facts = file.facts()  # size and version when it was opened
         front, tagged = _front(file)
         self.audio_format = format_of(front, tagged=tagged)  # judged by the content
-        self.stand_in = judge_stand_in(front)  # why it is not sent, if another file is meant
+        self.stand_in = _pointer(front)  # why it is not sent, if another file is meant
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
@@ -88,10 +87,9 @@ class AudioFile:
         """Return a checksum of the file's first 64 KiB. Equal files have equal ones."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
-    def needs_sidecar(self) -> bool:
-        """Whether this may be sent as a pair, and is no WAV with a credential inside."""
-        can_be_pair = judge_content(self.audio_format, Mode.LEGACY_PAIR) is None
-        return can_be_pair and self._credential() is not Credential.FOUND
+    def has_credential(self) -> bool:
+        """Whether this is a WAV with a credential inside, for sure."""
+        return self._credential() is Credential.FOUND
 
     def is_bare(self) -> bool:
         """Whether this is a whole WAV that has no credential inside for sure; False where there is any doubt."""
@@ -152,12 +150,20 @@ def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> byte
         content = _read_up_to(file, most_bytes + 1)
     if not content:
         raise SourceError("The sidecar file holds no bytes.", reason=Reason.MISSING_SIDECAR)
-    stand_in = judge_stand_in(content, "sidecar")
+    stand_in = _pointer(content, "sidecar")
     if stand_in is not None:
         raise SourceError(stand_in.detail, reason=stand_in.reason)
     if len(content) > most_bytes:
         raise SourceError(f"The sidecar has more than {most_bytes:,} bytes.", reason=Reason.SIDECAR_TOO_LARGE)
     return content
+
+
+def _pointer(head: bytes, role: str = "audio") -> Ineligible | None:
+    """Return why a pointer of Git is not sent, by the first bytes of a file; None for any other file."""
+    command = fetched_by(head)
+    if command is None:
+        return None
+    return Ineligible(Reason.STAND_IN, f"The {role} is a pointer, which stands for the file: fetch it by {command}.")
 
 
 def is_audio(file: OpenFile) -> bool:

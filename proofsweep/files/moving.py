@@ -11,8 +11,8 @@ from proofsweep.config.locations import is_bucket, make_folder, one_line, sync_f
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.audio import PIECE_BYTES
-from proofsweep.sources.files import Files, walk
+from proofsweep.files.audio import PIECE_BYTES
+from proofsweep.files.files import Files, walk
 
 _ASIDE = ".proofsweep-moving-"  # begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"

@@ -9,9 +9,9 @@ import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.sources.audio import AudioFile, open_audio
-from proofsweep.sources.formats import HEAD_BYTES, AudioFormat
-from tests.unit.sources.held_file import HeldFile
+from proofsweep.files.audio import AudioFile, open_audio
+from proofsweep.files.formats import HEAD_BYTES, AudioFormat
+from tests.unit.files.held_file import HeldFile
 
 WAV, AIFF, CAF, MP3, M4A = (AudioFormat(name) for name in ("wav", "aiff", "caf", "mp3", "m4a"))
 UNKNOWN, FLAC, OGG = AudioFormat.UNKNOWN, AudioFormat.FLAC, AudioFormat.OGG

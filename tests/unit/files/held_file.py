@@ -1,7 +1,7 @@
 """A file whose content is in memory."""
 
 from proofsweep.domain.items import FileFacts
-from proofsweep.sources.source import OpenFile
+from proofsweep.files.open_file import OpenFile
 
 
 class HeldFile(OpenFile):

@@ -8,9 +8,9 @@ from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.bucket import BucketFile, BucketFiles
-from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves
+from proofsweep.files.bucket_files import BucketFile, BucketFiles
+from proofsweep.files.files import Files
+from proofsweep.files.moving import Moves
 
 
 class WithoutListing(BucketFiles):

@@ -15,14 +15,13 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.items import FileFacts, ManifestRow
-from proofsweep.ingest import folder
-from proofsweep.ingest.folder import Scan
+from proofsweep.files.files import Files
+from proofsweep.files.moving import Moves
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import Decision, Disposition
+from proofsweep.ingest.scan import Scan
 from proofsweep.ingest.watched_folder import WatchedFolder, watched_folder
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
-from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves
 from proofsweep.store import layout
 from proofsweep.store.holder import this_process
 from proofsweep.store.objects import json_bytes
@@ -83,7 +82,7 @@ def test_a_file_that_may_not_be_sent_is_not_opened(watched: Watched, monkeypatch
     watched.settings = watched.settings.model_copy(update={"pair_seconds": 900})
     one = watched.new_pass()
     first = scan(one)
-    monkeypatch.delattr(folder, "open_audio")
+    monkeypatch.delattr("proofsweep.ingest.scan.open_audio")
 
     assert scan(one, first, seconds=10).decisions == {Decision.TAKE: 1}
 

@@ -1,23 +1,18 @@
-"""What names of files say: which are one, which are audio, which are left out, and which are sidecars. Pure."""
+"""What a walk gives of a folder: its files, and what it leaves out and why. Pure."""
 
 import posixpath
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import translate
 from typing import Final
-from unicodedata import normalize
 
-from proofsweep.domain.tags import NAME, STEM
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Ineligible
+from proofsweep.files.names import caseless
 
-_PCM = {".wav", ".wave", ".bwf", ".rf64", ".bw64", ".w64", ".aif", ".aiff", ".aifc", ".afc", ".caf", ".au", ".snd"}
-_CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp2", ".aac", ".alac", ".wma", ".ape"}
-_UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
-_AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
-
-_WAVE_EXTENSIONS = frozenset({".wav", ".wave", ".bwf", ".rf64", ".bw64"})
-_PAIR_EXTENSIONS = _WAVE_EXTENSIONS | {".aif", ".aiff", ".aifc", ".afc", ".caf", ".mp3", ".m4a", ".m4b", ".mp4"}
+FOLDERS_KEPT = 1_024  # of which is remembered what was found out
 
 # Endings that producers give to files which they still write.
 _UNFINISHED = (
@@ -36,7 +31,6 @@ _MARKS = (
 _PLACEHOLDER_ENDINGS = (".icloud", ".nextcloud", ".owncloud", ".cloud", ".dropbox")
 _PLACEHOLDER = re.compile(r"\.(.+)\.icloud|(.+)\.(?:nextcloud|owncloud|cloud|dropbox)", re.IGNORECASE | re.DOTALL)
 
-_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".rar", ".7z")
 _NOTHING = "(?!)"  # as a pattern
 
 # Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs; and
@@ -46,46 +40,6 @@ _SYSTEM = re.compile(
     r"|\$recycle\.bin|system volume information|\.trash(es|-.*)?|\.(appledouble|appledb|fseventsd|spotlight-.*)"
     r"|\.(temporaryitems|documentrevisions-.*)|\.proofsweep-.*|acknowledgements"
 )
-
-
-def composed(name: str) -> str:
-    """Return the one form of Unicode in which names are compared (NFC): file systems and archives change it."""
-    if name.isascii():
-        return name
-    return normalize("NFC", name)
-
-
-def caseless(name: str) -> str:
-    """Return the same text for names that differ only in case or in their form of Unicode."""
-    return composed(composed(name).casefold())
-
-
-def is_audio_name(path: str) -> bool:
-    return _extension(path) in _AUDIO_EXTENSIONS
-
-
-def may_be_video(path: str) -> bool:
-    """Whether the name is one that audio and videos have."""
-    return path.lower().endswith(".mp4")
-
-
-def is_archive_name(path: str) -> bool:
-    return path.lower().endswith(_ARCHIVES)
-
-
-def is_wave_name(path: str) -> bool:
-    """Whether a file may be sent alone, by its name."""
-    return _extension(path) in _WAVE_EXTENSIONS
-
-
-def is_pair_name(path: str) -> bool:
-    """Whether a file may be sent with a sidecar, by its name."""
-    return _extension(path) in _PAIR_EXTENSIONS
-
-
-def _extension(path: str) -> str:
-    _, extension = posixpath.splitext(path)
-    return extension.lower()
 
 
 class Cause(StrEnum):
@@ -117,6 +71,17 @@ def ignored_words(counts: Mapping[str, int] | Mapping[Cause, int]) -> str:
             noun = cause.replace("_", " ")
             words.append(f"{count:,} {noun}")
     return ", ".join(words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    location: str  # of the folder itself
+    files: list[str]  # names of all that is no folder; links that lead nowhere are among them
+    left_out: Mapping[Cause, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
+    known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
+    refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
+    is_empty: bool = False  # a folder of this machine that holds nothing, no folder either
+    is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
@@ -215,100 +180,3 @@ def without_marked(files: list[str], left_out: dict[Cause, list[str]]) -> list[s
     if marked:
         left_out.setdefault(Cause.UNFINISHED, []).extend(marked)
     return whole
-
-
-class SidecarNames:
-    """The patterns that name a sidecar after its audio: those of the full name first, then in the order given.
-
-    `{name}` is the audio's file name; `{stem}` is the same without its last extension.
-    """
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self.patterns = tuple(sorted(patterns, key=lambda pattern: STEM in pattern))
-        forms = list[str]()
-        for pattern in self.patterns:
-            escaped = re.escape(caseless(pattern))
-            forms.append(re.sub(r"\\{(name|stem)\\}", ".+", escaped))
-        self._any = re.compile("|".join(forms) or _NOTHING, re.DOTALL)
-
-    def covers(self, name: str) -> bool:
-        """Return whether a file of this name could be a sidecar, in upper or lower case."""
-        return self._any.fullmatch(caseless(name)) is not None
-
-
-class Sidecars:
-    """The sidecars of one folder, each with the one audio file that it belongs to.
-
-    A full name belongs to one file: to the one that has it exactly, if others differ from it in case or in their form
-    of Unicode. If several files share a stem, their sidecar belongs to the only one of them that needs one; if there
-    are more, it is nobody's. The very name goes before one in another case or form of Unicode.
-    """
-
-    def __init__(
-        self,
-        names: SidecarNames,
-        sidecars: Iterable[str],
-        audio: Iterable[str],
-        needs_one: Callable[[str], bool] = lambda _name: True,
-    ) -> None:
-        """Pair a folder's files; `needs_one` says of an audio file whether it is not verified alone.
-
-        That is asked only of files that claim the same sidecar.
-        """
-        self.of_audio: dict[str, str] = {}
-        self.contested: dict[str, str] = {}  # the sidecar that several audio files claim, for each of them
-        self._sidecars = set(sidecars)
-        self._free = set(self._sidecars)
-        # Of two that differ in case alone, the first in order counts for both.
-        self._by_caseless = {caseless(name): name for name in sorted(self._sidecars, reverse=True)}
-        waiting = set(audio) if self._sidecars else set()
-        for pattern in names.patterns:
-            for sidecar, claimants in self._claims(pattern, waiting).items():
-                owners = claimants
-                if STEM not in pattern:
-                    owners = _with_the_name(pattern, sidecar, claimants)
-                waiting.difference_update(owners)
-                self._give(sidecar, owners, needs_one)
-        self.orphans = sorted(self._free)
-
-    def _claims(self, pattern: str, waiting: Iterable[str]) -> Mapping[str, list[str]]:
-        """Return the sidecars that a pattern names, each with the audio files that claim it."""
-        claims: dict[str, list[str]] = defaultdict(list)
-        for audio_name in waiting:
-            name = _sidecar_name(pattern, audio_name)
-            sidecar = name if name in self._sidecars else self._by_caseless.get(caseless(name))
-            if sidecar in self._free:
-                claims[sidecar].append(audio_name)
-        return claims
-
-    def _give(self, sidecar: str, owners: list[str], needs_one: Callable[[str], bool]) -> None:
-        # Of several, only the one that is not verified alone needs the sidecar. It is looked into only then.
-        needy = owners
-        if len(owners) > 1:
-            needy = [name for name in owners if needs_one(name)]
-        if needy:
-            self._free.remove(sidecar)
-        if len(needy) == 1:
-            self.of_audio[needy[0]] = sidecar
-        else:
-            self.contested.update(dict.fromkeys(needy, sidecar))
-
-
-def _sidecar_name(pattern: str, audio_name: str) -> str:
-    if STEM in pattern:
-        stem, _ = posixpath.splitext(audio_name)
-        return pattern.replace(STEM, stem)
-    return pattern.replace(NAME, audio_name)
-
-
-def _with_the_name(pattern: str, sidecar: str, claimants: list[str]) -> list[str]:
-    """Return the one file whose full name a sidecar has, exactly or at least in its case; else all that claim it."""
-    # Files of one folder may differ in case or in their form of Unicode alone. Their sidecars then do, too.
-    full_names = {name: _sidecar_name(pattern, name) for name in claimants}
-    exact = [name for name in claimants if full_names[name] == sidecar]
-    if len(exact) == 1:
-        return exact
-    in_its_case = [name for name in claimants if composed(full_names[name]) == composed(sidecar)]
-    if len(in_its_case) == 1:
-        return in_its_case
-    return claimants

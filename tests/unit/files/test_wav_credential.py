@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from c2pa import C2paError, Reader  # type: ignore[import-untyped]  # ships no type marker
 
-from proofsweep.sources.formats import Credential, credential_in
+from proofsweep.files.formats import Credential, credential_in
 
 DS64 = (0).to_bytes(8, "little") + (99_999).to_bytes(8, "little") + bytes(12)
 FMT = b"fmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0"

@@ -1,4 +1,4 @@
-"""What tests of catalogs and their files share."""
+"""What tests of files share."""
 
 import os
 from pathlib import Path

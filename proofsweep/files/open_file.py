@@ -1,28 +1,13 @@
-"""What `files` and `bucket` give: a folder as it is listed, and an open file, also as a stream."""
+"""An open file of any kind, read at offsets or as a stream."""
 
 import io
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from proofsweep.domain.items import FileFacts
-from proofsweep.domain.reasons import Ineligible
-from proofsweep.sources.names import Cause
 
-FOLDERS_KEPT = 1_024  # of which is remembered what was found out
 _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    location: str  # of the folder itself
-    files: list[str]  # names of all that is no folder; links that lead nowhere are among them
-    left_out: Mapping[Cause, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
-    known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
-    refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
-    is_empty: bool = False  # a folder of this machine that holds nothing, no folder either
-    is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
 
 
 class OpenFile(io.RawIOBase):
