@@ -15,7 +15,6 @@ from pydantic import SecretStr
 from proofsweep.client.keys import KeySource, fingerprint, key_source
 from proofsweep.client.service_clock import ServiceClock
 from proofsweep.config.load import Settings, environment
-from proofsweep.config.locations import is_bucket
 from proofsweep.config.notices import say
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.threads import utc_now
@@ -23,7 +22,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError
 from proofsweep.domain.runs import Bounds, Plan, closing_of
 from proofsweep.sources.selection import ALL_ROWS, Selection
-from proofsweep.store.objects import Store, open_store, probe
+from proofsweep.store.objects import Store, is_probed_first, open_store, probe
 from proofsweep.verify.forecast import Forecast, Means, forecast
 
 if TYPE_CHECKING:
@@ -218,7 +217,7 @@ class App:
 
         def refuse_if_unusable() -> None:
             service.awaited(settings.bounds.reserve)
-            if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
+            if is_probed_first(settings.results.url):
                 self.probed_store()
             self.require_runner()
 

@@ -1,60 +1,43 @@
-"""Read, list, create and remove files in buckets, also beside keys that cannot be requested."""
+"""Read, list, create and remove files in buckets."""
 
 import hashlib
-import re
-import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
-from functools import lru_cache, partial
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from functools import partial
+from glob import has_magic
 from http import HTTPStatus
-from itertools import groupby, starmap
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 import obstore
 
 from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bucket
-from proofsweep.config.locations import one_line, root_and_key
+from proofsweep.config.locations import path_within, root_and_key
 from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.files.folder_listing import FOLDERS_KEPT, USUAL_RULE, Cause, Folder, ListingRule, without_marked
+from proofsweep.files.bucket_listing import (
+    around_bad_keys,
+    bad_key_of,
+    bad_key_words,
+    facts_of,
+    folders_below,
+    pages,
+    refuse_bad_key,
+    source_error,
+)
+from proofsweep.files.folder_listing import USUAL_RULE, Folder, ListingRule
 from proofsweep.files.open_file import OpenFile
 
 if TYPE_CHECKING:
-    from obstore import GetOptions, GetResult, ObjectMeta
+    from obstore import GetOptions, GetResult
     from obstore.store import ObjectStore
 
 
 PIECE_BYTES = 1024 * 1024
 # A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
 LOOK_BYTES = 64 * 1024
-_PAGE_KEYS = 1_000  # S3 lists at most so many keys in one answer
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_NAMED = re.compile(r'[Pp]ath "(.*?)"(?: contained empty|: Encountered illegal)', re.DOTALL)
-_REASONS = {
-    FailureKind.ARCHIVED: Reason.ARCHIVED,
-    FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
-    FailureKind.CHANGED: Reason.SOURCE_CHANGED,
-    FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
-    FailureKind.NOT_GIVEN: Reason.UNREADABLE_FILE,
-}
-
-# Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders.
-_STEP = "\x01"
-_TABLE = """
-    CREATE TABLE object (folder TEXT, name TEXT, why TEXT, size INTEGER, version TEXT, modified REAL,
-        PRIMARY KEY (folder, name)) WITHOUT ROWID
-"""
-_ADD = "INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?, ?)"
-# An empty object with a folder's name is no file.
-_DROP_MARKERS = """
-    DELETE FROM object AS marker WHERE size = 0 AND EXISTS (SELECT 1 FROM object WHERE folder
-        BETWEEN marker.folder || char(1) || marker.name AND marker.folder || char(1) || marker.name || char(2))
-"""
-_IN_ORDER = "SELECT * FROM object ORDER BY folder, name"
 
 _Found = TypeVar("_Found")
 
@@ -82,7 +65,7 @@ class BucketFiles:
         bad: set[str] = set()
         yield from folders_below(location, self.listed(location, bad=bad), self.rule)
         for key in sorted(bad):
-            refused = Ineligible(Reason.UNREADABLE_FILE, _bad_key_words(key))
+            refused = Ineligible(Reason.UNREADABLE_FILE, bad_key_words(key))
             yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
 
     def listed(self, location: str, *, bad: set[str] | None = None) -> Iterator[tuple[str, FileFacts]]:
@@ -93,26 +76,72 @@ class BucketFiles:
         """
         store, prefix = self._store_and_prefix(location)
         try:
-            yield from _pages(store, prefix)
+            yield from pages(store, prefix)
         except FAILURES as error:
-            if bad is None or _bad_key_of(error) is None:
+            if bad is None or bad_key_of(error) is None:
                 raise source_error(error) from error
             try:
-                yield from _around_bad_keys(store, prefix, bad)
+                yield from around_bad_keys(store, prefix, bad)
             except FAILURES as other:
                 raise source_error(other) from other
 
-    def in_folder(self, location: str, *, bad: set[str] | None = None) -> dict[str, FileFacts]:
-        """Return the facts of the objects right in a prefix by name; SourceError and `bad` as in `listed`."""
-        store, prefix = self._store_and_prefix(location)
+    def in_folder(self, location: str) -> dict[str, FileFacts | None]:
+        """Return the facts of the objects right in a prefix by name, but not of keys that cannot be requested."""
         try:
-            objects = obstore.list_with_delimiter(store, prefix or None)["objects"]
+            return self._objects_in(location)
         except FAILURES as error:
-            if bad is None or _bad_key_of(error) is None:
+            if bad_key_of(error) is None:
                 raise source_error(error) from error
-            below = self._names_below(location, prefix, bad)
+            _, prefix = self._store_and_prefix(location)
+            below = self._names_below(location, prefix, set())
             return {name: facts for name, facts in below if "/" not in name}
+
+    def _objects_in(self, location: str) -> dict[str, FileFacts | None]:
+        store, prefix = self._store_and_prefix(location)
+        objects = obstore.list_with_delimiter(store, prefix or None)["objects"]
         return {_name_of(meta["path"]): facts_of(meta) for meta in objects}
+
+    def names_below(self, location: str, is_followed: Callable[[str], bool]) -> Iterator[str]:
+        del is_followed  # a listing gives all
+        prefix = root_and_key(location)[1]
+        for key, _ in self.listed(location, bad=set()):
+            # A key that ends in a slash is an empty object by which some programs show a folder.
+            if not key.endswith("/"):
+                yield path_within(key, prefix)
+
+    def is_file(self, location: str) -> bool:
+        if location.endswith("/"):
+            return False
+        # With GET: a store explains an error in the body, and the answer to HEAD has none.
+        file = self.open(location)
+        if file is None:
+            return False
+        file.close()
+        return True
+
+    def is_folder(self, location: str) -> bool:
+        bad: set[str] = set()
+        first = next(self.listed(location, bad=bad), None)
+        return first is not None or bool(bad)
+
+    def matches(self, pattern: str) -> tuple[str, list[tuple[str, bool]]] | None:
+        """Match the last part of a URL with the objects in the prefix before it.
+
+        As in a shell, a hidden name matches only a pattern that begins with a dot.
+        """
+        if not has_magic(root_and_key(pattern)[1]):
+            return None
+        folder, _, wanted = pattern.rpartition("/")
+        try:
+            names = sorted(self._objects_in(folder))
+        except FAILURES as error:
+            raise source_error(error) from error
+        matches = list[tuple[str, bool]]()
+        for name in names:
+            is_hidden = name.startswith(".") and not wanted.startswith(".")
+            if not is_hidden and fnmatchcase(name, wanted):
+                matches.append((f"{folder}/{name}", False))
+        return folder, matches
 
     def entries(self, location: str) -> dict[str, FileFacts | None]:
         """Return the names right in a prefix, those of folders without facts; SourceError if it cannot be listed."""
@@ -121,7 +150,7 @@ class BucketFiles:
         try:
             listing = obstore.list_with_delimiter(store, prefix or None)
         except FAILURES as error:
-            if _bad_key_of(error) is None:
+            if bad_key_of(error) is None:
                 raise source_error(error) from error
             for path, facts in self._names_below(location, prefix, set()):
                 name, is_folder, _ = path.partition("/")
@@ -201,6 +230,10 @@ class BucketFiles:
                 except FAILURES as error:
                     raise source_error(error) from error
             return self._stores[root], key
+
+
+def _name_of(key: str) -> str:
+    return key.rpartition("/")[2]
 
 
 def _head(store: "ObjectStore", key: str) -> FileFacts:
@@ -293,166 +326,3 @@ class BucketFile(OpenFile):
         answer = obstore.get(self._store, self._key, options=options)
         self._etag = answer.meta["e_tag"]
         return answer
-
-
-def folders_below(
-    location: str, listed: Iterable[tuple[str, FileFacts]], rule: ListingRule = USUAL_RULE
-) -> Iterator[Folder]:
-    """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
-
-    Of an object below a folder that is left out, only that folder is named.
-    """
-    location = location.rstrip("/")
-    prefix = root_and_key(location)[1]
-    why_folder = lru_cache(FOLDERS_KEPT)(partial(rule.why, is_folder=True))
-
-    def row(key: str, facts: FileFacts) -> tuple[object, ...]:
-        path = key.removeprefix(prefix).lstrip("/")
-        parts = path.split("/")
-        for end in range(1, len(parts)):
-            cause = why_folder("/".join(parts[:end]))
-            if cause is not None:
-                return _row_of(parts[:end], cause, facts)
-        return _row_of(parts, rule.why(path, is_folder=False), facts)
-
-    # A bucket may have more objects than fit into memory, so SQLite sorts them in an unnamed file. It is deleted when
-    # it is closed.
-    with closing(sqlite3.connect("", check_same_thread=False)) as file:
-        file.execute(_TABLE)
-        file.executemany(_ADD, starmap(row, listed))
-        file.execute(_DROP_MARKERS)
-        for path, rows in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
-            files: dict[str, FileFacts] = {}
-            left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-            for _, name, why, *facts in rows:
-                if why is None:
-                    files[name] = FileFacts(*facts)
-                else:
-                    left_out[Cause(why)].append(name)
-            folder = location + path.replace(_STEP, "/")
-            whole = without_marked([*files], left_out)
-            yield Folder(location=folder, files=whole, left_out=left_out, known=files)
-
-
-def _row_of(parts: list[str], cause: Cause | None, facts: FileFacts) -> tuple[object, ...]:
-    *folders, name = parts
-    above = "".join(f"{_STEP}{folder}" for folder in folders)
-    return above, name, cause, facts.size_bytes, facts.version, facts.modified
-
-
-def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
-    for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
-        for meta in page:
-            key = meta["path"]
-            if key.startswith(prefix):
-                yield key, facts_of(meta)
-
-
-def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
-    """Yield keys folder by folder, so that a bad key hides no other folder."""
-    try:
-        listing = obstore.list_with_delimiter(store, prefix or None)
-        for meta in listing["objects"]:
-            yield meta["path"], facts_of(meta)
-        for folder in listing["common_prefixes"]:
-            below = f"{folder}/"
-            if len(below) <= len(prefix) or below == "/":  # the key has a slash too many, which obstore drops
-                bad.add(f"{prefix}/")
-            else:
-                yield from _around_bad_keys(store, below, bad)
-    except FAILURES as error:
-        key = _bad_key_of(error)
-        if key is None:
-            raise
-        # The listing of this folder ends at a bad key, and what lies before it may stay unknown.
-        yield from _past_bad_key(store, prefix, key, bad)
-
-
-def _past_bad_key(store: "ObjectStore", prefix: str, key: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
-    """Yield what lies after a bad key, and after each further one at which the listing fails again."""
-    after = ""
-    while True:
-        bad.add(key)
-        below, _, more = key[len(prefix) :].partition("/")
-        if more and not _is_bad(below):  # it lies in a folder of this folder
-            key = f"{prefix}{below}/"
-            yield from _around_bad_keys(store, key, bad)
-        before, after = after, _next_of(key)
-        if after <= before:  # the store lists from the beginning again
-            return
-        try:
-            yield from _pages(store, prefix, after)
-        except FAILURES as error:
-            next_key = _bad_key_of(error)
-            if next_key is None:
-                raise
-            key = next_key
-        else:
-            return
-
-
-def _next_of(key: str) -> str:
-    """Return a key that can be named, and comes after all that begin with this one."""
-    control = _CONTROL.search(key)
-    if control is None:
-        return f"{key.removesuffix('/')}0"  # the zero comes right after the slash
-    # A blank comes after the control characters of ASCII, and \x80 after the one at its end.
-    next_character = " " if control[0] < " " else "\x80"
-    return key[: control.start()] + next_character
-
-
-def _name_of(key: str) -> str:
-    return key.rpartition("/")[2]
-
-
-def facts_of(meta: "ObjectMeta") -> FileFacts:
-    """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
-    return FileFacts(meta["size"], _version_of(meta), meta["last_modified"].timestamp())
-
-
-def _version_of(meta: "ObjectMeta") -> str:
-    etag = meta["e_tag"]
-    if etag:
-        return etag.removeprefix("W/").strip('"')
-    modified = meta["last_modified"].isoformat()
-    return f"{meta['size']}-{modified}"
-
-
-def source_error(error: Exception) -> SourceError:
-    failure, key = failure_of(error), _bad_key_of(error)
-    reason = _REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE)
-    if key is not None:
-        return SourceError(_bad_key_words(key), reason=reason)
-    clause = failure.sentence
-    return SourceError(f"{clause[0].upper()}{clause[1:]}.", reason=reason)
-
-
-def refuse_bad_key(key: str) -> None:
-    """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
-    if key and any(map(_is_bad, key.removesuffix("/").split("/"))):
-        raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
-
-
-def _bad_key_of(error: Exception) -> str | None:
-    """Return the key that cannot be requested, up to the part that is wrong; None for another failure."""
-    if failure_of(error).kind is not FailureKind.BAD_KEY:
-        return None
-    named = _NAMED.search(str(error))
-    if named is None:
-        return None
-    parts = named[1].split("/")
-    for at, part in enumerate(parts[:-1], start=1):
-        if _is_bad(part):
-            return "/".join(parts[:at]) + "/"
-    return named[1]
-
-
-def _bad_key_words(key: str) -> str:
-    return (
-        f"The key {one_line(key)} has an empty part, a dot part or a control character, and cannot be requested; while "
-        "it is there, keys before it in its folder may not be listed: rename it."
-    )
-
-
-def _is_bad(part: str) -> bool:
-    return part in {"", ".", ".."} or _CONTROL.search(part) is not None

@@ -1,45 +1,70 @@
-"""Read all files that a catalog may name, on this machine, whatever stands at their names, and in buckets."""
+"""All files that a catalog may name, of any kind, at one door; and what is true of a kind before a file is opened."""
 
-import errno
 import os
 import posixpath
-import stat
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from itertools import islice
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
 
-from proofsweep.config.locations import is_bucket, is_within, one_line, path_within, root_and_key
+from proofsweep.config.locations import is_bucket, is_within, one_line, root_and_key
 from proofsweep.config.threads import Lock
-from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
-from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.files.folder_listing import (
-    FOLDERS_KEPT,
-    USUAL_RULE,
-    Cause,
-    Folder,
-    ListingRule,
-    without_marked,
-)
+from proofsweep.domain.reasons import Reason
+from proofsweep.files.folder_listing import USUAL_RULE, Folder, ListingRule
+from proofsweep.files.local_files import LocalFiles, outside_catalog
 from proofsweep.files.open_file import OpenFile
-from proofsweep.files.stand_ins import refuse_stand_in
 
 if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
 
-NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-# The disk or the file server does not give the file now: a bad sector, or a mount that is away.
-_SERVER_AWAY = {errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT}
-_CONNECTION_LOST = {errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED}
-_AWAY = frozenset({errno.EIO, errno.ESTALE} | _SERVER_AWAY | _CONNECTION_LOST)
-# Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
-_OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
-# O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
-_ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKind:
+    """What is true of all files of one kind."""
+
+    is_on_this_machine: bool  # on a disk or share, which other machines may lack, and which may be unmounted
+    has_folders: bool  # with `..` and links; else a prefix is there only while something lies below it
+    has_version_of_content: bool  # copies have one version, as ETags are; else the version tells of the file's time
+    is_cheap_to_read: bool  # so that a file may be read through before it is sent
+    is_found_by_listing: bool  # since each look at a file is a request
+    looks_at_once: int  # how many files, and folders of them, are looked into side by side
+
+
+LOCAL: Final = FileKind(
+    is_on_this_machine=True,
+    has_folders=True,
+    has_version_of_content=False,
+    is_cheap_to_read=True,
+    is_found_by_listing=False,
+    looks_at_once=1,
+)
+BUCKET: Final = FileKind(
+    is_on_this_machine=False,
+    has_folders=False,
+    has_version_of_content=True,
+    is_cheap_to_read=False,
+    is_found_by_listing=True,
+    looks_at_once=8,  # each waits for its bucket
+)
+
+
+def kind_of(location: str) -> FileKind:
+    return BUCKET if is_bucket(location) else LOCAL
+
+
+class FileAccess(Protocol):
+    """How the files of one kind are read and listed; `Files` says what each call does."""
+
+    def facts(self, location: str) -> FileFacts | None: ...
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None: ...
+    def walk(self, location: str) -> Iterator[Folder]: ...
+    def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]: ...
+    def entries(self, folder: str) -> Mapping[str, FileFacts | None]: ...
+    def names_below(self, folder: str, is_followed: Callable[[str], bool]) -> Iterator[str]: ...
+    def is_file(self, location: str) -> bool: ...
+    def is_folder(self, location: str) -> bool: ...
+    def matches(self, pattern: str) -> tuple[str, list[tuple[str, bool]]] | None: ...
 
 
 class Files:
@@ -55,11 +80,11 @@ class Files:
         self, root: str | None = None, rule: ListingRule = USUAL_RULE, buckets: "BucketFiles | None" = None
     ) -> None:
         self._root = root
-        self._local_root = None if root is None or is_bucket(root) else root
         self.rule = rule
+        self._is_rooted_here = root is not None and kind_of(root) is LOCAL
+        self._local = LocalFiles(root if self._is_rooted_here else None, rule)
         self._buckets = buckets
         self._lock = Lock()
-        self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 
     def within(self, root: str | None) -> "Files":
         """Return the same files with another root, or with none; opened buckets are shared."""
@@ -75,254 +100,77 @@ class Files:
             return self._buckets
 
     def facts(self, location: str) -> FileFacts | None:
-        self.refuse_outside(location)
-        if is_bucket(location):
-            return self.buckets.facts(location)
-        try:
-            return _facts_of(self._stat(location))
-        except (OSError, ValueError) as error:
-            _raise_unless_missing(error)
-            refuse_stand_in(location)
-            return None
+        return self._at(location).facts(location)
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
         """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
-        self.refuse_outside(location)
-        if is_bucket(location):
-            return self.buckets.open(location, is_whole=is_whole)
-        root = self._local_root
-        try:
-            descriptor = os.open(location, _OPENING) if root is None else open_inside(location, root, _OPENING)
-        except (OSError, ValueError) as error:
-            _raise_unless_missing(error)
-            refuse_stand_in(location)
-            return None
-        file = LocalFile(descriptor)
-        # A pipe or a device opens, too, and would never end.
-        try:
-            file.facts()
-        except SourceError:
-            file.close()
-            raise
-        return file
+        return self._at(location).open(location, is_whole=is_whole)
 
     def walk(self, location: str) -> Iterator[Folder]:
         """Return a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes.
 
         Links to other folders of this machine come last, and each folder once.
         """
-        self.refuse_outside(location)
-        if is_bucket(location):
-            return self.buckets.walk(location)
-        return _walked(location, self._local_root, self.rule)
+        return self._at(location).walk(location)
 
     def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
         """Return the names in a folder or prefix, with the facts that its listing has; SourceError if that fails."""
-        self.refuse_outside(folder)
-        if is_bucket(folder):
-            return self.buckets.in_folder(folder, bad=set())
-        try:
-            path = folder
-            if self._local_root is not None:
-                path = path_inside(folder, self._local_root)
-            return dict.fromkeys(os.listdir(path))  # noqa: PTH208 -- of text
-        except (OSError, ValueError) as error:
-            _raise_unless_missing(error, "folder")
-            return {}
+        return self._at(folder).in_folder(folder)
 
     def entries(self, folder: str) -> Mapping[str, FileFacts | None]:
         """Return the names of files and folders in a folder or prefix; SourceError if it cannot be listed."""
-        if not is_bucket(folder):
-            return self.in_folder(folder)
-        self.refuse_outside(folder)
-        return self.buckets.entries(folder)
+        return self._at(folder).entries(folder)
+
+    def names_below(self, folder: str, is_followed: Callable[[str], bool]) -> Iterator[str]:
+        """Yield the paths of files as seen from a folder or prefix, in any order.
+
+        A folder whose name is not followed is named itself, with a slash at its end; a prefix gives its files.
+        """
+        return self._at(folder).names_below(folder, is_followed)
+
+    def is_file(self, location: str) -> bool:
+        """Whether something lies there that is no folder, such as a link that leads nowhere; SourceError as `open`."""
+        return self._at(location).is_file(location)
+
+    def is_folder(self, location: str) -> bool:
+        """Whether a folder is there, or objects below a prefix; SourceError if it cannot be listed."""
+        return self._at(location).is_folder(location)
+
+    def matches(self, pattern: str) -> tuple[str, list[tuple[str, bool]]] | None:
+        """Return the folder of a pattern, and what in it matches, sorted, each with whether it is a folder.
+
+        None if the location is no pattern.
+        """
+        return self._at(pattern).matches(pattern)
 
     def refuse_outside(self, location: str) -> None:
         """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""
-        root = self._root
-        if root is None or is_within(location, root):
-            return
-        if is_bucket(location) or is_bucket(root):
+        self._at(location)
+
+    def _at(self, location: str) -> FileAccess:
+        kind, root = kind_of(location), self._root
+        # A path of this machine may lead into the root by a link, which is seen only when it is used.
+        is_seen_later = kind is LOCAL and self._is_rooted_here
+        if root is not None and not is_seen_later and not is_within(location, root):
             raise outside_catalog(root)
-
-    def _stat(self, location: str) -> os.stat_result:
-        """Look at what a path leads to."""
-        if self._local_root is None:
-            return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
-        # Folders on the way are resolved once, since a million files lie in few. Only a link, and a path that may lead
-        # out of the root, is resolved by itself.
-        folder, name = posixpath.split(location)
-        path = posixpath.join(self._real_folder(folder), name)
-        if name not in {"", ".", ".."} and is_within(path, self._local_root):
-            status = os.lstat(path)
-            if not stat.S_ISLNK(status.st_mode):
-                return status
-        return os.stat(path_inside(location, self._local_root))  # noqa: PTH116 -- as above
+        return self._local if kind is LOCAL else self.buckets
 
 
-class LocalFile(OpenFile):
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def facts(self) -> FileFacts:
-        """Return size and version of the open file, even if its name now leads to another."""
-        try:
-            return _facts_of(os.fstat(self._descriptor))
-        except OSError as error:
-            raise _unreadable(error) from error
-
-    def read_at(self, offset: int, most_bytes: int) -> bytes:
-        try:
-            return os.pread(self._descriptor, most_bytes, offset)
-        except OSError as error:
-            raise _unreadable(error) from error
-
-    def close(self) -> None:
-        if not self.closed:
-            os.close(self._descriptor)
-        super().close()
-
-
-def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
-    """Yield a folder and the folders in it, then those that links lead to; one that is not walked has no files."""
-    # A folder that was walked already is not walked again, so folders that link to each other end. The real folders
-    # come first, so that a file has the same name whether a link leads to its folder or not.
-    walked: set[str] = set()  # without links in their paths
-    links = deque([top])
-    errors = list[OSError]()
-    while links:
-        start = links.popleft()
-        real = os.path.realpath(start)
-        if root is not None and not is_within(real, root):
-            refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(root).message)
-            yield Folder(location=start, files=[], refused=refused)
-            continue
-        for path, folders, names in walk(start, errors.append):
-            yield from map(_unreadable_folder, errors)
-            errors.clear()
-            real_path = real + path.removeprefix(start)
-            if real_path in walked:
-                folders.clear()
-                yield Folder(location=path, files=[], is_repeated=True)
-                continue
-            walked.add(real_path)
-            yield _listed(path, top, folders, names, rule)
-            for name in folders:
-                location = posixpath.join(path, name)
-                if posixpath.islink(location):
-                    links.append(location)
-        yield from map(_unreadable_folder, errors)
-        errors.clear()
-
-
-def _listed(path: str, top: str, folders: list[str], names: list[str], rule: ListingRule) -> Folder:
-    """Return a folder with what is listed in it; of `folders`, those stay that are walked next."""
-    subfolders = {*folders}
-    folders.clear()
-    files = list[str]()
-    left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-    for name in sorted([*subfolders, *names], key=os.fsencode):
-        is_folder = name in subfolders
-        cause = rule.why(path_within(posixpath.join(path, name), top), is_folder=is_folder)
-        if cause is not None:
-            left_out[cause].append(name)
-        elif is_folder:
-            folders.append(name)
-        else:
-            files.append(name)
-    is_empty = not (subfolders or files or left_out)
-    return Folder(location=path, files=without_marked(files, left_out), left_out=left_out, is_empty=is_empty)
-
-
-def walk(top: str, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk as `os.walk` does, however deep."""
-    # Before Python 3.12, `os.walk` calls itself for each level, and a hostile delivery has more than Python allows.
-    waiting = [top]
-    while waiting:
-        for path, folders, names in islice(os.walk(waiting.pop(), onerror=onerror), 1):
-            yield path, folders, names
-            for name in reversed(folders):
-                folder = posixpath.join(path, name)
-                if not posixpath.islink(folder):
-                    waiting.append(folder)
-
-
-def _unreadable_folder(error: OSError) -> Folder:
-    refused = Ineligible(Reason.UNREADABLE_FOLDER, f"The folder cannot be read: {error.strerror}.")
-    return Folder(location=str(error.filename), files=[], refused=refused)
-
-
-def _facts_of(status: os.stat_result) -> FileFacts:
-    if not stat.S_ISREG(status.st_mode):
-        raise SourceError("This is no regular file.", reason=Reason.UNREADABLE_FILE)
-    return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime)
-
-
-def _raise_unless_missing(error: OSError | ValueError, what: str = "file") -> None:
-    if isinstance(error, OSError) and error.errno not in NOTHING_THERE:
-        raise _unreadable(error, what) from error
-
-
-def _unreadable(error: OSError, what: str = "file") -> SourceError:
-    if error.errno in SHORTAGES:
-        return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
-    reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
-    return SourceError(f"The {what} cannot be read: {error.strerror}.", reason=reason)
-
-
-def refuse_unavailable(error: SourceError, location: str) -> None:
-    """Raise the error again, with the file's location, if it says nothing about the file."""
-    if error.reason == _UNAVAILABLE:
-        raise type(error)(f"{one_line(location)}: {error.message}", reason=error.reason) from error
-
-
-def path_inside(location: str, root: str) -> str:
-    """Return the path without links that a location leads to, whether a file is there or not.
-
-    Raises SourceError: `outside_catalog` if it does not lie in the folder `root`, whose own path holds no link.
-    ValueError: no file can have such a name.
-    """
-    path = os.path.realpath(location)
-    if not is_within(path, root):
-        raise outside_catalog(root)
-    return path
-
-
-def open_inside(location: str, root: str, flags: int) -> int:
-    """Open what a location leads to, and nothing that lies outside the folder `root`; return the descriptor.
-
-    Raises SourceError: `outside_catalog`; or `source_changed` if the way changes meanwhile. OSError, ValueError: it
-    cannot be opened.
-    """
-    path = path_inside(location, root)
-    *folders, name = path.strip("/").split("/")
-    # Each folder on the way is opened by itself and without following links. So a folder or file that somebody replaces
-    # with a link in this very moment is not followed either.
-    here = os.open("/", _ON_THE_WAY)
-    try:
-        for folder in folders:
-            above, here = here, os.open(folder, _ON_THE_WAY, dir_fd=here)
-            os.close(above)
-        return os.open(name or ".", flags | os.O_NOFOLLOW, dir_fd=here)
-    except OSError as error:
-        if error.errno in _IS_LINK and path_inside(location, root) != path:
-            raise SourceError("The path changed while it was opened.", reason=Reason.SOURCE_CHANGED) from error
-        raise
-    finally:
-        os.close(here)
+def real_location(location: str) -> str:
+    """Return a location without links."""
+    return os.path.realpath(location) if kind_of(location).has_folders else location
 
 
 def below(folder: str, path: str) -> str:
     """Return the location of a path as seen from a folder or prefix; `..` is resolved in the text, up to its root."""
     bucket, above = "", folder
-    if is_bucket(folder):
+    if not kind_of(folder).is_on_this_machine:
         bucket, above = root_and_key(folder)
     location = posixpath.join("/", above, path)
     return bucket + posixpath.normpath(location)
 
 
-def outside_catalog(root: str) -> SourceError:
-    """Return a sentence that something lies outside the catalog's root, and not where it leads."""
-    folder = one_line(posixpath.join(root, ""))
-    words = f"This leads outside the catalog's root {folder}: if it is meant, set catalog.root."
-    return SourceError(words, reason=Reason.OUTSIDE_CATALOG)
+def refuse_unavailable(error: SourceError, location: str) -> None:
+    """Raise the error again, with the file's location, if it says nothing about the file."""
+    if error.reason == Reason.SOURCE_UNAVAILABLE:
+        raise type(error)(f"{one_line(location)}: {error.message}", reason=error.reason) from error

@@ -6,13 +6,18 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from proofsweep.config.locations import is_bucket, make_folder, one_line, sync_file, sync_folder
+from proofsweep.config.locations import make_folder, one_line, sync_file, sync_folder
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import PIECE_BYTES
-from proofsweep.files.files import Files, walk
+from proofsweep.files.files import Files, kind_of
+from proofsweep.files.local_files import walk
+
+if TYPE_CHECKING:
+    from proofsweep.files.bucket_files import BucketFiles
 
 _ASIDE = ".proofsweep-moving-"  # begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"
@@ -45,8 +50,131 @@ class Moves:
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file with these facts. Return whether it is gone; one that was replaced meanwhile stays."""
-        if is_bucket(source):
-            return self._files.buckets.remove(source, facts)
+        return self._names_at(source).remove(source, facts)
+
+    def discard(self, copy: str, sha256: str) -> None:
+        self.clear(copy)
+        facts = self._facts_of(copy, sha256)
+        if facts is not None:
+            self.remove(copy, facts)
+
+    def clear(self, target: str) -> None:
+        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        self._names_at(target).clear(target)
+
+    def is_link(self, source: str) -> bool:
+        """Whether there is a link: it would be copied, and could not be removed."""
+        return self._names_at(source).is_link(source)
+
+    def put_back(self, folder: str) -> dict[str, str]:
+        """Restore the names of files that a killed process had renamed in a folder or below it.
+
+        Return the hidden folders for which this was not possible, each with the reason in a sentence.
+        """
+        return self._names_at(folder).put_back(folder)
+
+    def files_below(self, folder: str) -> list[str]:
+        """Name all files in a folder and below it, but none whose name begins with a dot.
+
+        SourceError if one of the folders cannot be listed, or is a link.
+        """
+        locations: list[str] = []
+        for walked in self._files.walk(folder):
+            if walked.refused is not None:
+                raise SourceError(walked.refused.detail, reason=walked.refused.reason)
+            if self.is_link(walked.location):
+                raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            path = walked.location.rstrip("/")
+            locations += [f"{path}/{name}" for name in walked.files]
+        return locations
+
+    def remove_empty(self, folder: str) -> None:
+        self._names_at(folder).remove_empty(folder)
+
+    def digest(self, location: str) -> str | None:
+        """Read a whole file, and return its hex SHA-256; None if there is no file."""
+        _, digest = self._read(location)
+        return digest
+
+    def held(self, target: str) -> str | None:
+        """Return the digest of the file that has a name, or None if the name may be free."""
+        try:
+            return self.digest(target)
+        except SourceError as error:
+            # Creating it is refused if it is there after all.
+            if self._names_at(target).may_be_free(error):
+                return None
+            raise
+
+    def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
+        facts, digest = self._read(location)
+        return facts if digest == sha256 else None
+
+    def _read(self, location: str) -> tuple[FileFacts | None, str | None]:
+        with self._files.open(location, is_whole=True) or nullcontext() as file:
+            if file is None:
+                return None, None
+            facts = file.facts()
+            digest = hashlib.file_digest(file, "sha256")
+            return facts, digest.hexdigest()
+
+    def _create(self, source: str, target: str, sha256: str) -> FileFacts:
+        with self._files.open(source, is_whole=True) or nullcontext() as file:
+            if file is None:
+                raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
+            facts = file.facts()
+            self._names_at(target).create(target, file.pieces(PIECE_BYTES), sha256)
+            return facts
+
+    def _names_at(self, location: str) -> "_Names":
+        if kind_of(location).has_folders:
+            return _LocalNames()
+        return _ObjectNames(self._files.buckets)
+
+
+class _Names(Protocol):
+    """What a kind of files does with their names; `Moves` says what each does."""
+
+    def create(self, target: str, pieces: Iterable[bytes], sha256: str) -> None: ...
+    def remove(self, source: str, facts: FileFacts) -> bool: ...
+    def clear(self, target: str) -> None: ...
+    def is_link(self, source: str) -> bool: ...
+    def put_back(self, folder: str) -> dict[str, str]: ...
+    def remove_empty(self, folder: str) -> None: ...
+    def may_be_free(self, error: SourceError) -> bool: ...
+
+
+class _ObjectNames:
+    """An object appears whole or not at all, and is never renamed: so no draft, no link and no folder is left."""
+
+    def __init__(self, buckets: "BucketFiles") -> None:
+        self.create = buckets.create
+        self.remove = buckets.remove
+
+    def clear(self, target: str) -> None:
+        pass
+
+    def is_link(self, source: str) -> bool:
+        del source
+        return False
+
+    def put_back(self, folder: str) -> dict[str, str]:
+        del folder
+        return {}
+
+    def remove_empty(self, folder: str) -> None:
+        pass
+
+    def may_be_free(self, error: SourceError) -> bool:
+        # Without the right to list, S3 calls a key that is not there forbidden.
+        return error.reason == Reason.SOURCE_FORBIDDEN
+
+
+class _LocalNames:
+    def create(self, target: str, pieces: Iterable[bytes], sha256: str) -> None:
+        create_file(Path(target), pieces, sha256)
+
+    def remove(self, source: str, facts: FileFacts) -> bool:
         path = Path(source)
         aside = _aside_of(path)
         with _wrapped_errors():
@@ -72,16 +200,7 @@ class Moves:
                 aside.parent.rmdir()
         return is_same
 
-    def discard(self, copy: str, sha256: str) -> None:
-        self.clear(copy)
-        facts = self._facts_of(copy, sha256)
-        if facts is not None:
-            self.remove(copy, facts)
-
     def clear(self, target: str) -> None:
-        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
-        if is_bucket(target):  # an object appears whole or not at all
-            return
         path = Path(target)
         with _wrapped_errors():
             _draft_of(path).unlink(missing_ok=True)
@@ -89,19 +208,12 @@ class Moves:
                 _restore(_aside_of(path).parent)
 
     def is_link(self, source: str) -> bool:
-        """Whether there is a link: it would be copied, and could not be removed."""
         with suppress(OSError):
-            return not is_bucket(source) and Path(source).is_symlink()
+            return Path(source).is_symlink()
         return False
 
     def put_back(self, folder: str) -> dict[str, str]:
-        """Restore the names of files that a killed process had renamed in a folder or below it.
-
-        Return the hidden folders for which this was not possible, each with the reason in a sentence.
-        """
         failed: dict[str, str] = {}
-        if is_bucket(folder):  # an object is never renamed
-            return failed
         for path, folders, _ in walk(folder):
             for name in folders:
                 if not name.startswith(_ASIDE):
@@ -116,68 +228,15 @@ class Moves:
             folders[:] = [name for name in folders if not name.startswith(".")]
         return failed
 
-    def files_below(self, folder: str) -> list[str]:
-        """Name all files in a folder and below it, but none whose name begins with a dot.
-
-        SourceError if one of the folders cannot be listed, or is a link.
-        """
-        locations: list[str] = []
-        for walked in self._files.walk(folder):
-            if walked.refused is not None:
-                raise SourceError(walked.refused.detail, reason=walked.refused.reason)
-            if self.is_link(walked.location):
-                raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
-            path = walked.location.rstrip("/")
-            locations += [f"{path}/{name}" for name in walked.files]
-        return locations
-
     def remove_empty(self, folder: str) -> None:
-        if is_bucket(folder):  # a prefix without objects is none
-            return
         # The deepest first, and one that holds something stays, with all above it.
         for path, _, _ in reversed([*walk(folder)]):
             with suppress(OSError):
                 Path(path).rmdir()
 
-    def digest(self, location: str) -> str | None:
-        """Read a whole file, and return its hex SHA-256; None if there is no file."""
-        _, digest = self._read(location)
-        return digest
-
-    def held(self, target: str) -> str | None:
-        """Return the digest of the file that has a name, or None if the name may be free."""
-        try:
-            return self.digest(target)
-        except SourceError as error:
-            # Without the right to list, S3 calls a key that is not there forbidden. Creating it is refused if it is
-            # there after all.
-            if is_bucket(target) and error.reason == Reason.SOURCE_FORBIDDEN:
-                return None
-            raise
-
-    def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
-        facts, digest = self._read(location)
-        return facts if digest == sha256 else None
-
-    def _read(self, location: str) -> tuple[FileFacts | None, str | None]:
-        with self._files.open(location, is_whole=True) or nullcontext() as file:
-            if file is None:
-                return None, None
-            facts = file.facts()
-            digest = hashlib.file_digest(file, "sha256")
-            return facts, digest.hexdigest()
-
-    def _create(self, source: str, target: str, sha256: str) -> FileFacts:
-        with self._files.open(source, is_whole=True) or nullcontext() as file:
-            if file is None:
-                raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
-            facts = file.facts()
-            pieces = file.pieces(PIECE_BYTES)
-            if is_bucket(target):
-                self._files.buckets.create(target, pieces, sha256)
-            else:
-                create_file(Path(target), pieces, sha256)
-            return facts
+    def may_be_free(self, error: SourceError) -> bool:
+        del error
+        return False
 
 
 def create_file(path: Path, pieces: Iterable[bytes], sha256: str) -> None:

@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from proofsweep.config.locations import is_bucket, is_within, one_line, root_and_key
+from proofsweep.config.locations import is_within, one_line, root_and_key
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import open_audio
-from proofsweep.files.files import NOTHING_THERE, Files
+from proofsweep.files.files import Files, kind_of
+from proofsweep.files.local_files import NOTHING_THERE
 
 _FILES_TRIED = 20  # of a root, to see whether it is away
 _PARTS_TO_MOUNT = 3  # as in /mnt/music, the first of which is empty
@@ -45,7 +46,7 @@ class Away:
 
 def folder_of(location: str) -> str:
     """Return the folder whose presence tells whether a file is missing; of an object, the bucket."""
-    if is_bucket(location):
+    if not kind_of(location).is_on_this_machine:
         bucket, _ = root_and_key(location)
         return bucket
     return posixpath.dirname(location) or "/"
@@ -55,14 +56,14 @@ def places_of(location: str) -> Iterator[str]:
     """Yield the folder of a file and all folders above it; of an object, its bucket."""
     folder = folder_of(location)
     yield folder
-    while not is_bucket(folder) and folder not in {"/", "//", ""}:
+    while kind_of(folder).is_on_this_machine and folder not in {"/", "//", ""}:
         folder = posixpath.dirname(folder)
         yield folder
 
 
 def mount_of(location: str) -> str:
     """Return the mount point above a location, which may not be there yet; empty for a bucket."""
-    if is_bucket(location):
+    if not kind_of(location).is_on_this_machine:
         return ""
     path = os.path.realpath(location)
     while path and not posixpath.ismount(path):
@@ -82,11 +83,46 @@ def away_since(folder: str, mount_before: str) -> Away | None:
 
 
 def away_or_gone(folder: str) -> Away | None:
-    """Look at a folder of this machine that must be there, whatever else is in the folder above it."""
+    """Look at a folder that must be there, whatever else is in the folder above it; a prefix may hold nothing."""
+    if not kind_of(folder).has_folders:
+        return None
     away = away_now(folder)
-    if away is None and not posixpath.isdir(folder):
+    if away is None and is_gone(folder):
         return Away(folder, _IS_GONE)
     return away
+
+
+def is_gone(folder: str) -> bool:
+    """Whether there is no such folder; a prefix needs none."""
+    return kind_of(folder).has_folders and not posixpath.isdir(folder)
+
+
+def is_missing(location: str) -> bool:
+    """Whether a file that is not found is missing for sure: below an empty folder, a share may not be mounted."""
+    return not kind_of(location).is_on_this_machine or any(_entries_above(location))
+
+
+def _entries_above(location: str) -> Iterator[str]:
+    """Yield what is in the nearest folder above a location that is there."""
+    folder = posixpath.dirname(location)
+    while folder != "/" and not posixpath.isdir(folder):
+        folder = posixpath.dirname(folder)
+    try:
+        yield from os.listdir(folder)  # noqa: PTH208 -- of text
+    except OSError:
+        return
+
+
+def listing_error(folder: str) -> OSError | None:
+    """Return why a folder of this machine cannot be listed; None if it can, and of a prefix."""
+    if not kind_of(folder).has_folders:
+        return None
+    try:
+        with os.scandir(folder) as entries:
+            next(entries, None)  # some shares that are away fail only here
+    except OSError as error:
+        return error
+    return None
 
 
 def away_now(folder: str, files: Files | None = None, emptied_below: str | None = None) -> Away | None:
@@ -100,7 +136,7 @@ def away_now(folder: str, files: Files | None = None, emptied_below: str | None 
 
 def _nearest(folder: str, files: Files, emptied_below: str | None) -> tuple[str, Away | None]:
     """Return the nearest folder that exists, without links in its path, and why it is away."""
-    if is_bucket(folder):
+    if not kind_of(folder).is_on_this_machine:
         return folder, _look_at_bucket(folder, files)
     try:
         nearest = os.path.realpath(folder)  # a link that leads nowhere tells of the folder to which it should lead
@@ -197,7 +233,7 @@ class Presence:
         read = self._read.setdefault(self._top_of(location), deque(maxlen=_FILES_TRIED))
         read.append(location)
         folder = folder_of(location)
-        if is_bucket(folder) or folder in self._disks or len(self._disks) >= _FOLDERS_KEPT:
+        if not kind_of(folder).is_on_this_machine or folder in self._disks or len(self._disks) >= _FOLDERS_KEPT:
             return
         try:
             above = os.path.realpath(folder)
@@ -233,7 +269,7 @@ class Presence:
         if self.root is not None and self.is_emptied is not None:
             drop_folder = os.path.realpath(self.root)
         nearest, away = _nearest(folder, self.files, drop_folder)
-        if is_bucket(folder):
+        if not kind_of(folder).is_on_this_machine:
             return None if is_read else away  # who may read objects may not always list them
         if away is not None and nearest == drop_folder and self._is_root_emptied():
             away = None
@@ -270,7 +306,7 @@ class Presence:
         if not read:
             read = [location for location in self.read_before() if self._top_of(location) == top]
         tried = list(dict.fromkeys(read))[:_FILES_TRIED]
-        if is_bucket(top) and tried:
+        if not kind_of(top).is_on_this_machine and tried:
             self.files.buckets.reopen(top)
         opened = sum(_opens(location, self.files) for location in tried)
         if 2 * opened < len(tried):
@@ -279,9 +315,8 @@ class Presence:
 
     def _top_of(self, location: str) -> str:
         """Return the bucket, the catalog's root, or the folder in which a mount outside of it mostly lies."""
-        if is_bucket(location):
-            bucket, _ = root_and_key(location)
-            return bucket
+        if not kind_of(location).is_on_this_machine:
+            return folder_of(location)
         if self.root is not None and is_within(location, self.root):
             return self.root
         parts = posixpath.dirname(location).split("/")

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple, Self
 
-from proofsweep.config.locations import is_bucket, is_within, one_line
+from proofsweep.config.locations import is_within, one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
 from proofsweep.files.moving import Moves
-from proofsweep.files.presence import mount_of
+from proofsweep.files.presence import is_gone, mount_of
 from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.move import FileMove, Move
 from proofsweep.ingest.rules import Disposition, PastAnswer
@@ -305,9 +305,7 @@ class Disposal:
         """Whether another disk lies at a place than when the pass began, or nothing where files were found."""
         if mount_of(place) != self._mount_before(place):
             return True
-        if place != self.watched or is_bucket(place):
-            return False
-        return not posixpath.isdir(place)
+        return place == self.watched and is_gone(place)
 
     def _mount_before(self, place: str) -> str:
         """Return the mount point above a place when the pass began."""

@@ -1,20 +1,19 @@
 """The folder or prefix that one process watches: whether it and the places of its files are there, or away."""
 
 import errno
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofsweep.config.locations import is_bucket, is_within, one_line, path_of, shown
+from proofsweep.config.locations import is_within, one_line, path_of, shown
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
 from proofsweep.domain.items import Row, utf8_text
-from proofsweep.files.files import Files
+from proofsweep.files.files import Files, real_location
 from proofsweep.files.moving import Moves
-from proofsweep.files.presence import away_since, mount_of
+from proofsweep.files.presence import away_since, listing_error, mount_of
 from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import Disposition
@@ -45,7 +44,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     watch_id = layout.watch_id(context.environment, path)
     lease = Lease(store, watch_id, _BUSY, context.clock)
     # A folder that was never watched is misspelt. One that was watched before may be on a share that is away.
-    error = _listing_error(path)
+    error = listing_error(path)
     if error is not None and error.errno in _NO_FOLDER and not lease.last():
         raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
     _refuse_unlisted(path, error)
@@ -77,7 +76,7 @@ class WatchedFolder:
         """
         if self.term.is_lost():
             raise self.term.lost_error()
-        _refuse_unlisted(self.path, _listing_error(self.path))
+        _refuse_unlisted(self.path, listing_error(self.path))
         _refuse_unmounted(self.disposal, self.lease)
         # What the last pass had begun when a share went may lie in the folder below its mount point. So it is not
         # empty, and looks like a place for the next files, which nobody would find once the share is back.
@@ -113,18 +112,6 @@ class WatchedFolder:
 def _away(watched: str, because: str) -> RunMustStop:
     message = f"{because}: is it mounted?"
     return RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=utf8_text(watched))
-
-
-def _listing_error(path: str) -> OSError | None:
-    """Return why a folder of this machine cannot be listed; None if it can."""
-    if is_bucket(path):
-        return None
-    try:
-        with os.scandir(path) as entries:
-            next(entries, None)  # some shares that are away fail only here
-    except OSError as error:
-        return error
-    return None
 
 
 def _refuse_unlisted(path: str, error: OSError | None) -> None:
@@ -164,16 +151,12 @@ def _targets(settings: IngestSettings, watched: str) -> dict[Disposition, str]:
 
 def _target(location: str, watched: str, setting: str) -> str:
     target = _absolute(location)
-    real_watched = f"{_real(watched)}/"
-    real_target = f"{_real(target)}/"
+    # Links may lead from one of the two into the other.
+    real_watched = f"{real_location(watched)}/"
+    real_target = f"{real_location(target)}/"
     if real_target.startswith(real_watched) or real_watched.startswith(real_target):
         raise ConfigError(
             f"{setting}: {one_line(target)} and the watched folder {one_line(watched)} lie in one another; files that "
             "are moved there would be found again. Choose a place beside it."
         )
     return target
-
-
-def _real(location: str) -> str:
-    """Return a location without links, which may lead from one of the two folders into the other."""
-    return location if is_bucket(location) else os.path.realpath(location)

@@ -11,13 +11,14 @@ import jinja2
 from markupsafe import Markup
 
 from proofsweep import __version__
-from proofsweep.config.locations import is_bucket, new_file
+from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.outcomes import MEANING_OF_VALID
 from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, percent_of, printable
+from proofsweep.files.files import kind_of
 from proofsweep.queries.changes import words_of_cause
 from proofsweep.queries.night_standing import BEFORE_ALL
 from proofsweep.queries.page_facts import CatalogFiles, FileCounts, Night, PageFacts
@@ -111,7 +112,7 @@ def _page(template: str, facts: PageFacts, **shown: object) -> str:
 def write_page(place: str, page: str) -> int:
     """Put a page in its place, whole; return its bytes. UsageError if a file that is no page is there; it stays."""
     content = page.encode()
-    if not is_bucket(place):
+    if kind_of(place).is_on_this_machine:
         with new_file(Path(place), replaces=_BEGINNING) as file:
             return file.write(content)
     folder, _, name = place.rpartition("/")

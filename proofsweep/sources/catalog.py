@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 
-from proofsweep.config.locations import is_bucket, one_line, path_within, resolved_location
+from proofsweep.config.locations import one_line, path_within, resolved_location
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import SUPPLIER_TAG, tag_named
+from proofsweep.files.files import kind_of
 from proofsweep.files.folder_listing import FOLDERS_KEPT, Cause
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
@@ -146,7 +147,7 @@ class CatalogBase:
 
     def without_dots(self, location: str) -> str:
         """Return a location without `..`: after a link, only the system knows what that means."""
-        if ".." not in location.split("/") or is_bucket(location):
+        if ".." not in location.split("/") or not kind_of(location).has_folders:
             return location
         folder, name = posixpath.split(location)
         return posixpath.normpath(posixpath.join(self._real(folder), name))

@@ -15,7 +15,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import (
-    is_bucket,
     is_windows,
     is_within,
     one_line,
@@ -26,7 +25,7 @@ from proofsweep.config.locations import (
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import NO_PROOF_IDS, FileFacts, Unlisted, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Reason
-from proofsweep.files.files import Files
+from proofsweep.files.files import Files, kind_of
 from proofsweep.files.names import caseless
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.spelling import FolderNames, Match, Spellings, loose, match_of
@@ -173,7 +172,7 @@ class FileLookup:
         return self._match_inside(location, self._top)
 
     def _match_object(self, location: str) -> Match:
-        if not is_bucket(location) or (self._top is not None and not is_within(location, self._top)):
+        if not kind_of(location).is_found_by_listing or (self._top is not None and not is_within(location, self._top)):
             return Match()
         match = self._objects.match(location)
         if match or not self._objects.may_be_searched(location):
@@ -211,7 +210,7 @@ class FileLookup:
         return posixpath.join(folder, name)
 
     def _names_in(self, folder: str) -> FolderNames | None:
-        if is_bucket(folder):
+        if kind_of(folder).is_found_by_listing:
             self._prefixes_searched += 1
             if self._prefixes_searched > _MOST_PREFIXES_SEARCHED:
                 return None
@@ -233,7 +232,9 @@ class FileLookup:
 
     def _inside(self) -> Iterator[str]:
         """Yield the bucket URLs that are wanted. Nothing is asked about those outside the root."""
-        for location in filter(is_bucket, self._wanted()):
+        for location in self._wanted():
+            if not kind_of(location).is_found_by_listing:
+                continue
             with suppress(SourceError):
                 self._files.refuse_outside(location)
                 yield location
@@ -273,7 +274,7 @@ class ObjectLookup:
 
         SourceError, `unreadable_file`, if no such key can be requested.
         """
-        from proofsweep.files.bucket_files import refuse_bad_key  # noqa: PLC0415 - only for buckets
+        from proofsweep.files.bucket_listing import refuse_bad_key  # noqa: PLC0415 - only for buckets
 
         refuse_bad_key(root_and_key(location)[1])
         with suppress(UnicodeEncodeError):

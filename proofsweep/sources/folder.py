@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 
-from proofsweep.config.locations import is_bucket, path_within
+from proofsweep.config.locations import path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
@@ -110,7 +110,7 @@ class FolderScan(Catalog):
 
     def _refuse_if_gone(self) -> None:
         # Of a folder that is away by now, some files may not have been listed.
-        if self.is_watched or is_bucket(self._path):
+        if self.is_watched:
             return
         away = away_or_gone(self._path)
         if away is not None:

@@ -1,22 +1,15 @@
 """Open what is to be verified: the first kind of catalog that is found at a location."""
 
-import glob
-import os
 import posixpath
 import sys
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import (
     hint_for,
-    is_bucket,
     one_line,
     path_of,
-    path_within,
     resolved_location,
-    root_and_key,
     shown,
 )
 from proofsweep.config.sections import ANYWHERE, USUAL_CATALOG, CatalogSettings
@@ -24,10 +17,11 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksums_of
 from proofsweep.files.audio import is_audio
-from proofsweep.files.files import Files
+from proofsweep.files.files import Files, kind_of
 from proofsweep.files.folder_listing import ListingRule
 from proofsweep.files.names import is_audio_name
 from proofsweep.files.open_file import buffered
+from proofsweep.files.presence import is_gone
 from proofsweep.sources.catalog import Catalog, CatalogBase, refusal
 from proofsweep.sources.ddex_message import examine, is_xml_name
 from proofsweep.sources.file_kinds import words_for, words_for_ending
@@ -35,9 +29,6 @@ from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.parts import parts_of
 from proofsweep.sources.readers import is_manifest_name
-
-if TYPE_CHECKING:
-    from proofsweep.files.bucket_files import BucketFiles
 
 _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
 
@@ -87,7 +78,7 @@ def open_catalog(
 
 
 def _require_folder(root: str, path: str) -> None:
-    if not is_bucket(root) and not posixpath.isdir(root):
+    if is_gone(root):
         raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
 
 
@@ -100,21 +91,21 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
     folder = posixpath.dirname(path)
     if is_xml_name(path) and _is_delivery(path, files):
         return folder, (), {}
-    if _is_file(path, files):
+    if files.is_file(path):
         return folder, (path,), {}
-    if _is_folder(path, files):
+    if files.is_folder(path):
         return _in_folder(path, files)
-    _, key = root_and_key(path)
-    if not glob.has_magic(key if is_bucket(path) else path):
+    matched = files.matches(path)
+    if matched is None:
         raise _nothing_there(path, location)
-    folder, matches = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
+    folder, matches = matched
     lists: list[str] = []
     of_folders: dict[str, str] = {}
-    for match in matches:
+    for match, is_folder in matches:
         if posixpath.basename(match).startswith(_OPEN_IN_EXCEL):
             continue
         parts = list[str]()
-        if not is_bucket(match) and posixpath.isdir(match):
+        if is_folder:
             parts = parts_of(match, files)
         of_folders.update(dict.fromkeys(parts, match))
         lists += parts or [match]
@@ -142,59 +133,9 @@ def _in_folder(path: str, files: Files) -> tuple[str, Sequence[str], Mapping[str
 
 def _nothing_there(path: str, location: str) -> CatalogError:
     kind, what = CatalogError, f"file or folder{hint_for(location)}"
-    if is_bucket(path):
+    if not kind_of(path).has_folders:  # something may be put there at any time
         kind, what = EmptyCatalog, "object, and none below it"
     return kind(f"{shown(location, path)}: there is no such {what}", catalog=utf8_text(path.rstrip("/")))
-
-
-def _is_file(path: str, files: Files) -> bool:
-    if not is_bucket(path):
-        return posixpath.lexists(path) and not posixpath.isdir(path)
-    if path.endswith("/"):
-        return False
-    # With GET: a store explains an error in the body, and the answer to HEAD has none.
-    file = files.open(path)
-    if file is None:
-        return False
-    file.close()
-    return True
-
-
-def _is_folder(path: str, files: Files) -> bool:
-    if is_bucket(path):
-        bad: set[str] = set()
-        first = next(files.buckets.listed(path, bad=bad), None)
-        return first is not None or bool(bad)
-    if not posixpath.isdir(path):
-        return False
-    try:
-        os.scandir(path).close()
-    except OSError as error:
-        raise refusal(path, f"the folder cannot be read: {error.strerror}") from error
-    return True
-
-
-def _local_matches(path: str) -> tuple[str, list[str]]:
-    # Brackets are common in names of folders, so the deepest folder that exists is taken literally.
-    folder = posixpath.dirname(path)
-    while not posixpath.isdir(folder):
-        folder = posixpath.dirname(folder)
-    matches = glob.glob(path_within(path, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
-    return folder, [posixpath.join(folder, match) for match in sorted(matches, key=os.fsencode)]
-
-
-def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
-    """Return the prefix before the last part of a URL, and the URLs in it that match this part, sorted.
-
-    As in a shell, a hidden name matches only a pattern that begins with a dot.
-    """
-    folder, _, pattern = url.rpartition("/")
-    matches = list[str]()
-    for name in files.in_folder(folder):
-        is_hidden = name.startswith(".") and not pattern.startswith(".")
-        if not is_hidden and fnmatchcase(name, pattern):
-            matches.append(f"{folder}/{name}")
-    return folder, sorted(matches)
 
 
 def _must_be_manifest(path: str, files: Files) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
-from proofsweep.config.locations import is_bucket, one_line
+from proofsweep.config.locations import one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.files.audio import AudioFile, is_audio, open_audio
-from proofsweep.files.files import Files, refuse_unavailable
+from proofsweep.files.files import Files, kind_of, refuse_unavailable
 from proofsweep.files.folder_listing import Cause, awaited_name, marks_in, why_awaited
 from proofsweep.files.formats import LEAST_AUDIO_BYTES
 from proofsweep.files.names import caseless, is_archive_name, is_audio_name, may_be_video
@@ -20,7 +20,6 @@ from proofsweep.sources.checksums import is_list_name
 from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.sidecars import SidecarNames, Sidecars
 
-_AT_ONCE = 8  # objects, and folders of them, that are looked into at once: each waits for its bucket
 _AWAITED_WORDS: Final[Mapping[Cause, tuple[Reason, str]]] = {
     Cause.UNFINISHED: (Reason.UNFINISHED, "is still being written"),
     Cause.NOT_DOWNLOADED: (Reason.STAND_IN, "is not downloaded: only its placeholder lies there"),
@@ -45,8 +44,9 @@ NOTHING_BESIDE: Final = Beside()
 
 def looked_into(location: str, items: Iterable[Item], look: Callable[[Item], Result]) -> Iterator[Result]:
     """Look into files one after another on this machine, and side by side in a bucket, in the items' order."""
-    if is_bucket(location):
-        return some_at_once(items, look, _AT_ONCE)
+    at_once = kind_of(location).looks_at_once
+    if at_once > 1:
+        return some_at_once(items, look, at_once)
     return map(look, items)
 
 

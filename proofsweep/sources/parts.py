@@ -1,12 +1,10 @@
 """Lists that a job of Spark, Dask, pandas or DuckDB wrote as a folder of parts: which folders are such a list."""
 
-import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
 from typing import Final
 
-from proofsweep.config.locations import is_bucket, one_line, path_within, root_and_key
+from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import CatalogError
 from proofsweep.files.files import Files
 from proofsweep.sources.readers import format_of, is_manifest_name
@@ -32,11 +30,10 @@ def parts_of(path: str, files: Files) -> list[str]:
     path = path.rstrip("/")
     if posixpath.basename(path).startswith("."):
         return []
-    names = _names_in_bucket(path, files) if is_bucket(path) else _names_in_folder(path)
     is_list = is_manifest_name(path)
     parts = set[str]()
     formats = set[str | None]()
-    for name in names:
+    for name in files.names_below(path, _is_partition):
         note = next((part for part in name.split("/") if part.startswith(_NOTES)), None)
         if note is not None:
             if note in _REFUSED:
@@ -55,33 +52,8 @@ def parts_of(path: str, files: Files) -> list[str]:
 
 
 def _are_partitions(folders: str) -> bool:
-    return all(_PARTITION.fullmatch(folder) for folder in folders.split("/") if folder)
+    return all(_is_partition(folder) for folder in folders.split("/") if folder)
 
 
-def _names_in_bucket(path: str, files: Files) -> Iterator[str]:
-    _, prefix = root_and_key(path)
-    for key, _ in files.buckets.listed(path, bad=set()):
-        # A key that ends in a slash is an empty object by which some programs show a folder.
-        if not key.endswith("/"):
-            yield path_within(key, prefix)
-
-
-def _names_in_folder(path: str) -> Iterator[str]:
-    """Yield the names of files, each with its folders below the path, and of folders that are no partitions."""
-    waiting = [""]
-    while waiting:
-        folder = waiting.pop()
-        for name, is_folder in _entries(posixpath.join(path, folder)):
-            below = posixpath.join(folder, name)
-            if is_folder and _PARTITION.fullmatch(name):
-                waiting.append(below)
-            else:
-                yield f"{below}/" if is_folder else below
-
-
-def _entries(folder: str) -> Iterable[tuple[str, bool]]:
-    try:
-        with os.scandir(folder) as entries:
-            return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    except OSError:  # whoever reads the folder as one says more
-        return [("", False)]
+def _is_partition(folder: str) -> bool:
+    return _PARTITION.fullmatch(folder) is not None

@@ -90,6 +90,11 @@ def _opened(url: str, called: str, *, is_marked: bool, must_exist: bool = False)
     return BucketStore(location, called=called, is_marked=is_marked, must_exist=must_exist)
 
 
+def is_probed_first(url: str) -> bool:
+    """Whether a store is probed before a run begins: one that speaks S3 may still know no conditional create."""
+    return is_bucket(url)
+
+
 def probe(store: Store) -> None:
     """Create and delete a small object; if the folder does not exist yet, in the one above it.
 

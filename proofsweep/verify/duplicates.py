@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proofsweep.config.locations import is_bucket
 from proofsweep.config.threads import Future, Lock, StopSwitch
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.models import canonical_json
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.files.audio import AudioFile, open_audio
-from proofsweep.files.files import Files
+from proofsweep.files.files import Files, kind_of
 
 # A copy that stands further apart is sent again, which is never wrong.
 _MOST_ANSWERS = 2_000
@@ -53,7 +52,7 @@ class PossibleCopies:
 
     def _head_of(self, item: WorkItem) -> int | str | None:
         """Return what copies have in common; None of a file that is not looked into, or cannot be."""
-        if is_bucket(item.audio):
+        if kind_of(item.audio).has_version_of_content:
             return item.audio_version
         self._looks += 1
         if self._looks > _MOST_LOOKS:

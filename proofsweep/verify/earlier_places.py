@@ -1,21 +1,19 @@
 """Where the audio of each item was when it was last tried: an ID that comes with other audio hides an answer."""
 
 import hashlib
-import os
-import posixpath
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.config.locations import is_bucket, one_line
+from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Row, WorkItem, proof_id_of, utf8_text
 from proofsweep.files.files import Files
+from proofsweep.files.presence import is_missing
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.manifest import HOW_TO_NAME_FILES
 from proofsweep.store.known_rows import HashedItems
@@ -165,7 +163,7 @@ class EarlierPlaces:
                 return False
         except SourceError:
             return False
-        return is_bucket(location) or any(_entries_above(location))
+        return is_missing(location)
 
     def _is_same_file(self, location: str, suspect: _Suspect) -> bool:
         """Whether another path leads to the listed file."""
@@ -214,14 +212,3 @@ class EarlierPlaces:
             f"{location}: {where}: the id {item_id!r} is here of {audio}, and in run {row['run_id']} of {earlier}, "
             f"which was not moved here, so one answer would hide the other: {what_to_do}"
         )
-
-
-def _entries_above(location: str) -> Iterator[str]:
-    """Yield what is in the nearest folder above a location that is there."""
-    folder = posixpath.dirname(location)
-    while folder != "/" and not posixpath.isdir(folder):
-        folder = posixpath.dirname(folder)
-    try:
-        yield from os.listdir(folder)  # noqa: PTH208 -- of text
-    except OSError:
-        return

@@ -1,10 +1,6 @@
 """What is known of a watched folder, from which passes move the files: there, an empty folder is a quiet day."""
 
-from collections.abc import Callable
-from functools import partial
-
 from proofsweep.config.threads import utc_now
-from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.files.presence import away_since
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
@@ -22,13 +18,6 @@ def is_emptied(results: Results, environment: str, location: str) -> bool:
         return False
     # The empty folder below a mount point is none that passes have emptied.
     return away_since(location, mount_before(lease, location)) is None
-
-
-def emptied_of(results: Results, plan: Plan) -> Callable[[str], bool] | None:
-    """Return what says it of the watched folder of a plan; None if no passes move the files of its catalog."""
-    if plan.catalog_kind != INGEST:
-        return None
-    return partial(is_emptied, results, plan.environment)
 
 
 def mount_before(lease: Lease, location: str) -> str:

@@ -15,7 +15,6 @@ from hashlib import sha256
 from http import HTTPStatus
 
 from proofsweep.client.client import Partner
-from proofsweep.config.locations import is_bucket
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
@@ -32,8 +31,9 @@ from proofsweep.domain.items import FileFacts, WorkItem, proof_id_of
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Outcome, Rejected, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.files.audio import AudioFile, open_audio, read_sidecar
-from proofsweep.files.files import Files, LocalFile
+from proofsweep.files.files import Files, kind_of
 from proofsweep.files.formats import AudioFormat
+from proofsweep.files.local_files import LocalFile
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_size
 from proofsweep.store.rows import answer_in
 from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget
@@ -254,7 +254,7 @@ class ItemWork:
         # Damage explains content that is not recognised, so the digest comes first. Of a format that is not sent, no
         # digest is read.
         may_be_damage = audio.declared and (unfit is None or audio.audio_format is AudioFormat.UNKNOWN)
-        if may_be_damage and not is_bucket(self._item.audio):
+        if may_be_damage and kind_of(self._item.audio).is_cheap_to_read:
             audio.read_through()
             audio.sha256 = None  # nothing was sent
         return unfit

@@ -30,7 +30,7 @@ from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import Budget, calls_sent
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
-from proofsweep.verify.emptied_folders import emptied_of
+from proofsweep.verify.emptied_folders import is_emptied
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import Checks, KnownFiles
 from proofsweep.verify.service import Service
@@ -246,9 +246,8 @@ class Leg:
             is_as_planned=plan.catalog_kind == INGEST,
             budget=self.budget,
         )
-        known = KnownFiles.of_catalog(self.verify.files, root, PastAnswers(results, plan), emptied_of(results, plan))
         self.attribution = Attribution(
-            checks=Checks(self.verify, self.trail, known, known_good),
+            checks=Checks(self.verify, self.trail, self._known_files(root), known_good),
             scheduler=service.scheduler,
             stop=service.stop,
             mode=Mode.LEGACY_PAIR if 0 < plan.pairs == plan.eligible else Mode.ONE_FILE,
@@ -266,6 +265,13 @@ class Leg:
         )
         self.row_context = RowContext(plan.run_id, held.number, plan.environment, recovered)
         self._meter = ProgressMeter()
+
+    def _known_files(self, root: str | None) -> KnownFiles:
+        may_be_emptied = None
+        if self.plan.catalog_kind == INGEST:  # passes move the files away: an empty folder is a quiet day
+            may_be_emptied = partial(is_emptied, self.results, self.plan.environment)
+        past = PastAnswers(self.results, self.plan)
+        return KnownFiles.of_catalog(self.verify.files, root, past, may_be_emptied)
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, tee
 
 from proofsweep import __version__
-from proofsweep.config.locations import identity_of, is_bucket, one_line, path_within, url_of
+from proofsweep.config.locations import identity_of, one_line, path_within, url_of
 from proofsweep.config.sections import ANYWHERE, CatalogSettings, ServiceSettings
 from proofsweep.config.threads import monotonic
 from proofsweep.domain import runs
@@ -24,7 +24,7 @@ from proofsweep.domain.items import ManifestRow, Mode, WorkItem, raw_bytes, side
 from proofsweep.domain.reasons import Reason, about
 from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import counted
-from proofsweep.files.files import Files
+from proofsweep.files.files import Files, kind_of
 from proofsweep.files.folder_listing import Cause
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.not_in_list import MOST_FOUND
@@ -387,8 +387,8 @@ class DueRows(PartOfCatalog):
                 yield replace(row, is_touched=self._is_touched(row, item)), item
 
     def _is_touched(self, row: ManifestRow, item: WorkItem) -> bool:
-        """Whether only the time of a file may differ; an object's version is none of time."""
-        if item.audio_bytes is None or row.refused is not None or is_bucket(item.audio):
+        """Whether only the time of a file may differ."""
+        if item.audio_bytes is None or row.refused is not None or kind_of(item.audio).has_version_of_content:
             return False
         version = version_of_size(item.audio_bytes, is_pair=item.sidecar is not None)
         return self._is_answered(item.item_id, *version)

@@ -10,9 +10,9 @@ from prefect.client.schemas.objects import State
 from proofsweep import __version__
 from proofsweep.app import App
 from proofsweep.config.load import Settings
-from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ConfigError, ProofsweepError, ResultsError
 from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.files.files import kind_of
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.worker import verify_batch, work_last
@@ -68,7 +68,7 @@ def refuse_other_world(plan: Plan, version: str) -> None:
     """Refuse to work with another version, or where the catalog's folder is not mounted: its files would be missing."""
     if version != __version__:
         raise ConfigError(f"This is proofsweep {__version__}, but the run was begun by proofsweep {version}.")
-    is_location_here = not is_bucket(plan.catalog) and "*" not in plan.catalog
+    is_location_here = kind_of(plan.catalog).is_on_this_machine and "*" not in plan.catalog
     if is_location_here and not Path(plan.catalog).exists():
         where = "a folder must be mounted at the same place everywhere"
         raise ConfigError(f"The catalog {plan.catalog} is not there: {where}.")

@@ -149,3 +149,10 @@ def test_core_reads_the_wall_clock_in_one_place() -> None:
     reading = {name_of(module) for module in modules_of("proofsweep") if any(map(reads_wall_clock, nodes_of(module)))}
 
     assert reading == {"proofsweep/config/threads.py"}
+
+
+def test_the_kind_of_a_file_is_asked_in_its_room_alone() -> None:
+    """Another kind of files is added there; whoever stands above asks `kind_of` what is true of it."""
+    asking = {name_of(module) for module in modules_of(*CORE) if "is_bucket" in module.read_text()}
+
+    assert asking == {"proofsweep/config/locations.py", "proofsweep/files/files.py", "proofsweep/store/objects.py"}

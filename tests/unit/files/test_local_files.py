@@ -18,7 +18,8 @@ from proofsweep.domain.errors import NameTaken, ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.files import bucket_files
 from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.files.files import Files, path_inside
+from proofsweep.files.files import Files
+from proofsweep.files.local_files import path_inside
 from proofsweep.files.moving import Moves
 
 OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
@@ -165,7 +166,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
             victim.symlink_to(target)
         return found
 
-    monkeypatch.setattr("proofsweep.files.files.path_inside", look_and_swap)
+    monkeypatch.setattr("proofsweep.files.local_files.path_inside", look_and_swap)
     with pytest.raises(SourceError) as refused:
         Files(root).open(f"{root}/sub/a.wav")
 

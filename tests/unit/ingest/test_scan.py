@@ -15,7 +15,7 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.items import FileFacts, ManifestRow
-from proofsweep.files.files import Files
+from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.moving import Moves
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.ingest.rules import Decision, Disposition
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_read_while_it_is_scanned_is_not_complete(
         patch.setattr(os, "open", fail)
         of_open = scan(one, first, seconds=10).decisions
     with monkeypatch.context() as patch:
-        patch.setattr(Files, "_stat", fail)
+        patch.setattr(LocalFiles, "_stat", fail)
         without_facts = scan(one, first, seconds=10)
         of_facts = scan(one, without_facts, seconds=20).decisions
 

@@ -11,7 +11,8 @@ from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import CatalogError
 from proofsweep.files.bucket_files import BucketFiles
-from proofsweep.sources.open_catalog import matches_of, open_catalog
+from proofsweep.files.files import Files
+from proofsweep.sources.open_catalog import open_catalog
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -102,7 +103,7 @@ def test_a_digest_needs_no_columns(tmp_path: Path) -> None:
 def test_a_pattern_matches_as_in_a_folder(tmp_path: Path, pattern: str) -> None:
     """The shell's rules hold for the last part of a URL: hidden names need a dot in the pattern."""
     store = MemoryStore()
-    files = BucketFiles(lambda _root: store)
+    files = Files(buckets=BucketFiles(lambda _root: store))
     for key in ("a.csv", "b.csv", "B.csv", "c.txt", ".hidden.csv", "x/a.csv"):
         obstore.put(store, f"drop/{key}", b"x")
         (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
@@ -110,9 +111,12 @@ def test_a_pattern_matches_as_in_a_folder(tmp_path: Path, pattern: str) -> None:
     matches = glob.glob(pattern, root_dir=tmp_path, recursive=True)  # noqa: PTH207 - a Path has other rules
     expected = {name for name in matches if (tmp_path / name).is_file()}
 
-    folder, urls = matches_of(f"s3://bucket/drop/{pattern}", files)
+    matched = files.matches(f"s3://bucket/drop/{pattern}")
+    assert matched is not None
+    folder, found = matched
+    urls = [url for url, _ in found]
 
     assert urls == sorted(f"s3://bucket/drop/{name}" for name in expected)
     assert f"s3://bucket/drop/{pattern}".startswith(f"{folder}/")
-    assert urls != []
-    assert matches_of("s3://bucket/drop/*.parquet", files) == ("s3://bucket/drop", [])
+    assert urls
+    assert files.matches("s3://bucket/drop/*.parquet") == ("s3://bucket/drop", [])

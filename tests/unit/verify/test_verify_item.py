@@ -18,7 +18,7 @@ from proofsweep.domain.items import Declared, FileFacts, WorkItem
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.files.audio import PIECE_BYTES
-from proofsweep.files.files import Files
+from proofsweep.files.files import BUCKET, Files
 from proofsweep.verify import item as steps
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import AssetFile, verify_item
@@ -183,7 +183,7 @@ def damage_of(done: Finished) -> str:
 @pytest.fixture
 def sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is read before its upload, as no object of a bucket is."""
-    monkeypatch.setattr(steps, "is_bucket", lambda _location: True)
+    monkeypatch.setattr(steps, "kind_of", lambda _location: BUCKET)
 
 
 @pytest.fixture(params=["read first", "sent at once"])
