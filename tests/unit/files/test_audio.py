@@ -8,8 +8,6 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import PIECE_BYTES, open_audio, read_sidecar
-from proofsweep.files.files import Files
-from proofsweep.sources.pairing import why_no_audio
 
 
 @pytest.mark.parametrize("new_size", [PIECE_BYTES, 2 * PIECE_BYTES, 3 * PIECE_BYTES])
@@ -74,24 +72,3 @@ def test_a_header_that_promises_more_than_there_is_shows_a_cut(tmp_path: Path, c
 
     with open_audio(str(tmp_path / "a.wav")) as audio:
         assert audio.is_cut_short() is is_cut
-
-
-@pytest.mark.parametrize(
-    ("name", "brand", "track", "is_row"),
-    [
-        ("a.mp4", b"isom", b"soun", True),
-        ("a.mp4", b"isom", b"vide", False),
-        ("a.mp4", b"M4A ", b"vide", True),  # pictures as chapters
-        ("a.mov", b"qt  ", b"vide", False),
-        ("a.bin", b"isom", b"vide", False),
-        ("a.bin", b"isom", b"soun", True),
-        ("a.m4a", b"isom", b"vide", True),  # its name says that it is audio
-    ],
-)
-def test_a_film_is_no_audio(tmp_path: Path, name: str, brand: bytes, track: bytes, *, is_row: bool) -> None:
-    """Nobody is asked for a WAV in its place."""
-    movie = bytes(4) + b"hdlr" + bytes(8) + track + bytes(12)
-    boxes = (b"\0\0\0\x10ftyp" + brand + bytes(4), b"\0\0\0\x0cmdat" + bytes(4), b"\0\0\0\x28moov" + movie)
-    (tmp_path / name).write_bytes(b"".join(boxes))
-
-    assert (why_no_audio(str(tmp_path / name), Files()) is None) == is_row

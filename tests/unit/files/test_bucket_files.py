@@ -12,12 +12,10 @@ import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
-from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import open_audio, read_sidecar
 from proofsweep.files.bucket_files import PIECE_BYTES, BucketFiles
-from proofsweep.files.files import Files
-from proofsweep.sources.folder import FolderScan
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -200,28 +198,3 @@ def test_an_object_that_its_bucket_does_not_give_is_at_fault_itself(server: Obje
         getattr(server.files, ask)("s3://bucket/a.wav")
 
     assert refused.value.reason == Reason.UNREADABLE_FILE
-
-
-def test_objects_are_looked_into_side_by_side(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those without an ending of audio, in one folder or in many; an empty one is not requested."""
-    for number in range(4):
-        obstore.put(store, f"in/one/{number}.bin", b"no audio")
-        obstore.put(store, f"in/many/{number}/x.xml", b"<a/>")
-    obstore.put(store, "in/empty.bin", b"")
-    both, asked = threading.Barrier(2, timeout=20), list[str]()
-    get = obstore.get
-
-    def in_pairs(store: MemoryStore, key: str, **options: Any) -> Any:  # noqa: ANN401 - as obstore has them
-        asked.append(key)
-        both.wait()
-        return get(store, key, **options)
-
-    monkeypatch.setattr(obstore, "get", in_pairs)
-    catalog = FolderScan("s3://bucket/in", Files(buckets=BucketFiles(lambda _root: store)))
-
-    with pytest.raises(CatalogError, match="no audio"):
-        list(catalog.rows())
-
-    assert sorted(asked) == [f"in/many/{number}/x.xml" for number in range(4)] + [
-        f"in/one/{number}.bin" for number in range(4)
-    ]

@@ -1,14 +1,19 @@
 """A folder becomes rows: its audio, each with the sidecar beside it."""
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import obstore
 import pytest
+from obstore.store import MemoryStore
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.files.files import Files
 from proofsweep.files.folder_listing import Cause
 from proofsweep.sources.folder import FolderScan
@@ -214,3 +219,29 @@ def test_a_folder_that_goes_while_it_is_listed_is_refused(tmp_path: Path, *, is_
 
     with pytest.raises(CatalogError, match="went away while it was listed"):
         list(rows)
+
+
+def test_objects_are_looked_into_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those without an ending of audio, in one folder or in many; an empty one is not requested."""
+    store = MemoryStore()
+    for number in range(4):
+        obstore.put(store, f"in/one/{number}.bin", b"no audio")
+        obstore.put(store, f"in/many/{number}/x.xml", b"<a/>")
+    obstore.put(store, "in/empty.bin", b"")
+    both, asked = threading.Barrier(2, timeout=20), list[str]()
+    get = obstore.get
+
+    def in_pairs(store: MemoryStore, key: str, **options: Any) -> Any:  # noqa: ANN401 - as obstore has them
+        asked.append(key)
+        both.wait()
+        return get(store, key, **options)
+
+    monkeypatch.setattr(obstore, "get", in_pairs)
+    catalog = FolderScan("s3://bucket/in", Files(buckets=BucketFiles(lambda _root: store)))
+
+    with pytest.raises(CatalogError, match="no audio"):
+        list(catalog.rows())
+
+    assert sorted(asked) == [f"in/many/{number}/x.xml" for number in range(4)] + [
+        f"in/one/{number}.bin" for number in range(4)
+    ]

@@ -1,11 +1,14 @@
-"""A sidecar is found by its name."""
+"""A sidecar is found by its name, and what is no audio by name and content."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from unicodedata import normalize
 
 import pytest
 
 from proofsweep.domain.tags import own_pattern
+from proofsweep.files.files import Files
+from proofsweep.sources.pairing import why_no_audio
 from proofsweep.sources.sidecars import SidecarNames, Sidecars
 
 NFC, NFD = normalize("NFC", "é"), normalize("NFD", "é")
@@ -124,3 +127,24 @@ def test_a_pattern_that_names_every_file_or_none_is_refused(pattern: str) -> Non
         assert own_pattern(good) == good
     with pytest.raises(ValueError, match=r"must be \{name\} or \{stem\}, once"):
         own_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    ("name", "brand", "track", "is_row"),
+    [
+        ("a.mp4", b"isom", b"soun", True),
+        ("a.mp4", b"isom", b"vide", False),
+        ("a.mp4", b"M4A ", b"vide", True),  # pictures as chapters
+        ("a.mov", b"qt  ", b"vide", False),
+        ("a.bin", b"isom", b"vide", False),
+        ("a.bin", b"isom", b"soun", True),
+        ("a.m4a", b"isom", b"vide", True),  # its name says that it is audio
+    ],
+)
+def test_a_film_is_no_audio(tmp_path: Path, name: str, brand: bytes, track: bytes, *, is_row: bool) -> None:
+    """Nobody is asked for a WAV in its place."""
+    movie = bytes(4) + b"hdlr" + bytes(8) + track + bytes(12)
+    boxes = (b"\0\0\0\x10ftyp" + brand + bytes(4), b"\0\0\0\x0cmdat" + bytes(4), b"\0\0\0\x28moov" + movie)
+    (tmp_path / name).write_bytes(b"".join(boxes))
+
+    assert (why_no_audio(str(tmp_path / name), Files()) is None) == is_row
