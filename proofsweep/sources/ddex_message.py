@@ -30,7 +30,6 @@ from proofsweep.files.open_file import OpenFile
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-
 # 1,000 tracks with 200 elements each need some 12 MiB.
 MOST_BYTES: Final = 32 * 1024 * 1024
 # One for each `<` and three for each `=`: so many elements and attributes take at most 90 MiB of memory (measured).
