@@ -30,6 +30,8 @@ _KEPT = timedelta(minutes=5)
 # An endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
 _RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
 _CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
+# Nothing is read while an object is sent, so that a client that waits for ten seconds could send no large one.
+_CREATE_SECONDS = 900  # for a whole one
 
 
 class FailureKind(StrEnum):
@@ -185,22 +187,28 @@ def aws_credentials() -> "tuple[Callable[[], S3Credential], str | None] | None":
     return provider.__call__, provider.config.get("region")
 
 
-def open_bucket(url: str) -> "ObjectStore":
-    """Open the bucket of a URL, with credentials but no request yet; raises one of `FAILURES` if that cannot be."""
+def open_bucket(url: str, *, creates_large: bool = False) -> "ObjectStore":
+    """Open the bucket of a URL, with credentials but no request yet; raises one of `FAILURES` if that cannot be.
+
+    One that `creates_large` objects waits for an answer as long as they may take to be sent.
+    """
     root, _ = root_and_key(url)
+    client = _CLIENT
+    if creates_large:
+        client = client | {"read_timeout": f"{_CREATE_SECONDS}s"}
     scheme, _, name = root.partition("://")
     # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.
     if scheme == "s3":
         own, region = aws_credentials() or (None, None)
         # Not every store can delete several objects at once.
-        config = _CLIENT | {"disable_bulk_delete": True}
+        config = client | {"disable_bulk_delete": True}
         if region:
             config["default_region"] = region
         return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
     if scheme == "gs":
-        return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]
+        return GCSStore(name, config=client, retry_config=_RETRY)  # type: ignore[arg-type]
     container, _, host = name.partition("@")
-    config = {**_CLIENT}
+    config = {**client}
     if host:
         config["account_name"] = host.partition(".")[0]
     return AzureStore(container, config=config, retry_config=_RETRY)  # type: ignore[arg-type]

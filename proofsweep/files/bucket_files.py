@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import has_magic
@@ -39,17 +39,29 @@ PIECE_BYTES = 1024 * 1024
 # A look at an object reads so much: the head that tells equal files apart, and what stands before a WAV's audio.
 LOOK_BYTES = 64 * 1024
 
+_LARGE_BYTES = 128 * 1024 * 1024
+_MOST_BYTES = 5 * 1024**3  # of an object that one request creates, as S3 has it
+_TOO_LARGE = "It has more than 5 GiB, and no object of such a size is created in one request: move it yourself."
+
 _Found = TypeVar("_Found")
 
 
 class BucketFiles:
-    """The files at bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
+    """The files at bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`.
 
-    def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
-        self._open_root = open_root
+    Objects are created through `open_to_create`, by default the same.
+    """
+
+    def __init__(
+        self,
+        open_root: Callable[[str], "ObjectStore"] = open_bucket,
+        rule: ListingRule = USUAL_RULE,
+        open_to_create: Callable[[str], "ObjectStore"] | None = None,
+    ) -> None:
+        self._open_root, self._open_to_create = open_root, open_to_create or open_root
         self.rule = rule
         self._stores: dict[str, ObjectStore] = {}
-        self._lock = Lock()
+        self._lock, self._large = Lock(), Lock()
 
     def facts(self, location: str) -> FileFacts | None:
         return self._found(location, _head)
@@ -174,15 +186,27 @@ class BucketFiles:
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
 
-        NameTaken if there is an object of that name; SourceError if the bytes have another digest, or cannot be
-        written.
+        NameTaken if there is an object of that name; SourceError if the bytes have another digest, are more than a
+        request may have, or cannot be written.
         """
-        content = b"".join(pieces)
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
-        store, key = self.store_and_key(location)
+        # Of films in a delivery, one at a time is held in memory.
+        with ExitStack() as held:
+            content = bytearray()
+            for piece in pieces:
+                if len(content) < _LARGE_BYTES <= len(content) + len(piece):
+                    held.enter_context(self._large)
+                content += piece
+                if len(content) > _MOST_BYTES:
+                    raise SourceError(_TOO_LARGE, reason=Reason.UNREADABLE_FILE)
+            if hashlib.sha256(content).hexdigest() != sha256:
+                raise SourceError("The object is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+            self._put(location, content)
+
+    def _put(self, location: str, content: bytearray) -> None:
+        root, key = root_and_key(location)
         try:
-            obstore.put(store, key, content, mode="create", use_multipart=False)
+            store = self._open_to_create(root)
+            obstore.put(store, key, memoryview(content), mode="create", use_multipart=False)
         except FAILURES as error:
             if failure_of(error).kind is FailureKind.TAKEN:
                 raise NameTaken("There is an object of that name.") from error

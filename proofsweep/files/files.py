@@ -4,6 +4,7 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from proofsweep.config.locations import is_bucket, is_within, one_line, root_and_key
@@ -92,11 +93,13 @@ class Files:
 
     @property
     def buckets(self) -> "BucketFiles":
-        from proofsweep.files.bucket_files import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
+        from proofsweep.config.buckets import open_bucket  # noqa: PLC0415 - only for buckets, which few have
+        from proofsweep.files.bucket_files import BucketFiles  # noqa: PLC0415
 
         with self._lock:
             if self._buckets is None:
-                self._buckets = BucketFiles(rule=self.rule)
+                open_to_create = partial(open_bucket, creates_large=True)
+                self._buckets = BucketFiles(rule=self.rule, open_to_create=open_to_create)
             return self._buckets
 
     def facts(self, location: str) -> FileFacts | None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
-from proofsweep.domain.errors import EmptyCatalog, UsageError
+from proofsweep.domain.errors import EmptyCatalog, ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, utf8_text
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.deliveries import DeliveredBatch
@@ -208,7 +208,9 @@ class IngestPass:
         try:
             files = ReadyFiles(self.folder.catalog(), ready)
             self.context.plan(files, run_id)
-        except UsageError:
-            self.state.close_run(run_id)
+        except UsageError as error:
+            # If the store's answer was lost, the run may be planned: then its note stays, and the next pass looks.
+            if not isinstance(error, ResultsError):
+                self.state.close_run(run_id)
             raise
         return run_id

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from proofsweep.config.locations import is_within, one_line, path_of, shown
+from proofsweep.config.locations import is_within, one_line, path_of, resolved_location, shown
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
@@ -41,7 +41,8 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     """
     path = _absolute(location)
     store = context.results.store.below(layout.INGEST_FOLDER)
-    watch_id = layout.watch_id(context.environment, path)
+    # A link to the folder is the same folder: two processes would send and move its files side by side.
+    watch_id = layout.watch_id(context.environment, resolved_location(path))
     lease = Lease(store, watch_id, _BUSY, context.clock)
     # A folder that was never watched is misspelt. One that was watched before may be on a share that is away.
     error = listing_error(path)
@@ -121,7 +122,7 @@ def _refuse_unlisted(path: str, error: OSError | None) -> None:
 
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
     """Raise RunMustStop if a share was mounted before, and only the empty folder below it is left."""
-    for location in _mounts_of(disposal):
+    for location in (disposal.watched, *disposal.targets.values()):
         away = away_since(location, mount_before(lease, location))
         if away is not None:
             raise _away(disposal.watched, f"{one_line(location)}: {away.why}")
@@ -129,7 +130,8 @@ def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
 
 def _mounts_of(disposal: Disposal) -> dict[str, str]:
     """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
-    return {location: mount_of(location) for location in (disposal.watched, *disposal.targets.values())}
+    locations = disposal.watched, *disposal.targets.values()
+    return {resolved_location(location): mount_of(location) for location in locations}
 
 
 def _absolute(location: str) -> str:

@@ -1,5 +1,6 @@
 """What is known of a watched folder, from which passes move the files: there, an empty folder is a quiet day."""
 
+from proofsweep.config.locations import resolved_location
 from proofsweep.config.threads import utc_now
 from proofsweep.files.presence import away_since
 from proofsweep.store import layout
@@ -13,7 +14,8 @@ def is_emptied(results: Results, environment: str, location: str) -> bool:
     ResultsError if that cannot be known.
     """
     store = results.store.below(layout.INGEST_FOLDER)
-    lease = Lease(store, layout.watch_id(environment, location), "It is watched", utc_now)
+    watch_id = layout.watch_id(environment, resolved_location(location))
+    lease = Lease(store, watch_id, "It is watched", utc_now)
     if lease.last() == 0:
         return False
     # The empty folder below a mount point is none that passes have emptied.
@@ -24,4 +26,4 @@ def mount_before(lease: Lease, location: str) -> str:
     """Return the mount point above a location, as the last process that watched the folder found it; empty if none."""
     holder = lease.holder(lease.last())
     mounts = None if holder is None else holder.facts.get("mounts")
-    return str(mounts.get(location, "")) if isinstance(mounts, dict) else ""
+    return str(mounts.get(resolved_location(location), "")) if isinstance(mounts, dict) else ""

@@ -1,5 +1,6 @@
 """Objects are read as they were opened, and listed as if they lay in folders."""
 
+import itertools
 import os
 import threading
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
-from proofsweep.domain.errors import SourceError
+from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.reasons import Reason
+from proofsweep.files import bucket_files
 from proofsweep.files.audio import open_audio, read_sidecar
 from proofsweep.files.bucket_files import PIECE_BYTES, BucketFiles
 
@@ -150,6 +152,24 @@ def test_a_look_for_a_credential_does_not_read_the_audio(
     with open_audio("s3://bucket/a.wav", files) as opened:
         assert opened.is_bare()
     assert len(asked) == requests
+
+
+def test_an_object_is_created_by_a_client_that_waits_for_large_ones_and_never_in_parts(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one request may have is refused before it is sent, and before it fills the memory."""
+    monkeypatch.setattr(bucket_files, "_LARGE_BYTES", 4)
+    monkeypatch.setattr(bucket_files, "_MOST_BYTES", 8)
+    files = BucketFiles(lambda _root: MemoryStore(), open_to_create=lambda _root: store)
+
+    files.create("s3://bucket/a", [b"abc", b"def"], sha256(b"abcdef").hexdigest())
+    with pytest.raises(SourceError, match="more than 5 GiB"):
+        files.create("s3://bucket/b", itertools.repeat(b"abc"), "")
+    with pytest.raises(NameTaken):
+        files.create("s3://bucket/a", [b"abc"], sha256(b"abc").hexdigest())
+
+    assert [meta["path"] for meta in obstore.list(store).collect()] == ["a"]
+    assert obstore.get(store, "a").bytes() == b"abcdef"
 
 
 def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore) -> None:

@@ -13,8 +13,9 @@ from typing import NoReturn
 import pytest
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import CatalogError, ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.runs import AnyRun
 from proofsweep.files.local_files import LocalFiles
 from proofsweep.files.moving import Moves
 from proofsweep.ingest.one_pass import IngestPass
@@ -25,6 +26,7 @@ from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.store import layout
 from proofsweep.store.holder import this_process
 from proofsweep.store.objects import json_bytes
+from proofsweep.store.parts import Results
 
 from .conftest import WAV, Watched
 
@@ -194,6 +196,33 @@ def test_a_folder_is_the_same_one_however_it_is_spelled(watched: Watched, monkey
         assert first.disposal.targets[Disposition.ACCEPTED] == str(watched.root / "ok")
         with pytest.raises(RunIsActive), opened(watched, str(watched.folder)):
             pass
+
+
+def test_a_link_to_a_folder_is_the_same_folder(watched: Watched) -> None:
+    (watched.root / "link").symlink_to(watched.folder)
+
+    with opened(watched, "in"), pytest.raises(RunIsActive), opened(watched, "link"):
+        pass
+
+
+def test_a_run_whose_plan_may_be_there_is_not_forgotten(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store has the plan, and its answer was lost: the next pass goes on with that run, and pays for no other."""
+    watched.deliver("a.wav")
+    write = Results.write_plan
+
+    def lose_answer(results: Results, plan: AnyRun) -> None:
+        write(results, plan)
+        raise ResultsError("The store does not answer.")
+
+    with opened(watched, accepted="ok") as first:
+        with monkeypatch.context() as losing:
+            losing.setattr(Results, "write_plan", lose_answer)
+            with pytest.raises(ResultsError):
+                list(map(watched.play_leg, IngestPass(first).runs()))
+        list(map(watched.play_leg, IngestPass(first).runs()))
+
+    assert len(watched.results.log.runs().records) == 1
+    assert (watched.root / "ok/a.wav").exists()
 
 
 def take_over(first: WatchedFolder) -> None:
