@@ -118,6 +118,7 @@ def _table(cells: dict[str, list[object]], schema: pa.Schema) -> pa.Table:
 def build(store: Path, items: int, nights: int, rows: int) -> None:
     """Leave a night of a whole catalog behind, then nights of so many of its files."""
     results, lots = Results(QuickFolder(store)), np.random.default_rng(1)
+    results.store.begin()  # the process that makes the base of latest answers begins none
     began = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=nights)
     for night in range(nights):
         count = items if night == 0 else rows
