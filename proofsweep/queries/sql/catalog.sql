@@ -17,18 +17,18 @@ repeated AS MATERIALIZED (  -- items in several listings, or named twice: the ne
         arg_max(tags, (run_id, -manifest_row)) FILTER (tags IS NOT NULL) AS given,
         list_sort(list(DISTINCT identity)) AS identities
     FROM every_listed
-    SEMI JOIN (
-        SELECT environment, item_id FROM every_listed GROUP BY ALL HAVING count(*) > 1
-    ) AS again ON (again.environment, again.item_id) = (every_listed.environment, every_listed.item_id)
+    SEMI JOIN (  -- by digests, which take a third of the memory; two items with the same one do no harm here
+        SELECT hash(environment, item_id) AS item FROM every_listed GROUP BY ALL HAVING count(*) > 1
+    ) AS again ON again.item = hash(every_listed.environment, every_listed.item_id)
     GROUP BY ALL
 ),
 listed AS NOT MATERIALIZED (
-    SELECT *, [identity] AS identities FROM every_listed ANTI JOIN repeated USING (environment, item_id)
+    SELECT * FROM every_listed ANTI JOIN repeated USING (environment, item_id)
     UNION ALL BY NAME
-    SELECT every_listed.* REPLACE (given AS tags), identities
+    SELECT every_listed.* REPLACE (given AS tags)
     FROM every_listed
-    JOIN repeated ON (repeated.environment, repeated.item_id, newest)
-        = (every_listed.environment, every_listed.item_id, (run_id, -manifest_row))
+    JOIN repeated ON repeated.environment = every_listed.environment AND repeated.item_id = every_listed.item_id
+        AND newest = (run_id, -manifest_row)
 ),
 unread AS (
     SELECT run_id, list(relative_path) AS unread
@@ -49,7 +49,7 @@ unlisted AS MATERIALIZED (  -- what was answered, and is listed no more
     SELECT answer.environment, answer.item_id, answer.audio_sha256, answer.run_id
     FROM store.answers AS answer
     SEMI JOIN (FROM homes WHERE may_be_gone) AS homes ON homes.run_id = answer.run_id
-    ANTI JOIN every_listed AS listed ON (listed.environment, listed.item_id) = (answer.environment, answer.item_id)
+    ANTI JOIN every_listed USING (environment, item_id)
 ),
 same_audio AS MATERIALIZED (  -- under another name, which is listed
     SELECT
@@ -75,8 +75,8 @@ moved AS (  -- As in `changes`, the n-th that is gone became the n-th that was n
         FROM followed
     ) AS gone
     LEFT JOIN same_audio
-        ON (same_audio.environment, same_audio.audio_sha256, same_audio.first_run_id, same_audio.place)
-        = (gone.environment, gone.audio_sha256, moved_by, gone.place)
+        ON same_audio.environment = gone.environment AND same_audio.audio_sha256 = gone.audio_sha256
+        AND same_audio.first_run_id = moved_by AND same_audio.place = gone.place
 ),
 untagged AS MATERIALIZED (
     SELECT environment, item_id, audio
@@ -100,13 +100,13 @@ answered AS MATERIALIZED (
         answer.environment, answer.item_id, answer.answered_at, answer.run_id, answer.leg, answer.manifest_row,
         answer.outcome, answer.audio_version, answer.sidecar, answer.sidecar_version
     FROM store.answers AS answer
-    SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
+    SEMI JOIN others USING (environment, item_id)
 ),
 instead AS MATERIALIZED (
     SELECT
         others.* REPLACE (answered.answered_at AS answered_at), answered.audio_version AS answered_audio_version,
         answered.sidecar AS answered_sidecar, answered.sidecar_version AS answered_sidecar_version
-    FROM others LEFT JOIN answered ON (answered.item_id, answered.environment) = (others.item_id, others.environment)
+    FROM others LEFT JOIN answered ON answered.item_id = others.item_id AND answered.environment = others.environment
     WHERE answered.item_id IS NULL OR (
         (others.answered_at, others.run_id, others.leg, others.manifest_row)
             > (answered.answered_at, answered.run_id, answered.leg, answered.manifest_row)
@@ -119,7 +119,7 @@ standing AS NOT MATERIALIZED (  -- each item as it stands now: by its newest ans
         answer.*, audio_version AS answered_audio_version,
         sidecar AS answered_sidecar, sidecar_version AS answered_sidecar_version
     FROM store.answers AS answer
-    ANTI JOIN instead ON (instead.item_id, instead.environment) = (answer.item_id, answer.environment)
+    ANTI JOIN instead USING (environment, item_id)
     UNION ALL BY NAME
     SELECT * FROM instead
 ),
@@ -129,17 +129,21 @@ known AS NOT MATERIALIZED (
         homes.identity, homes.catalog, homes.may_be_gone, homes.unread, moved_to,
         coalesce(stands.environment, listed.environment) AS environment_,
         coalesce(stands.item_id, listed.item_id) AS item_id_,
-        coalesce(listed.identities, [homes.identity]) AS identities,
-        listed.item_id IS NOT NULL AS is_listed, listed.identity AS listed_identity, listed.catalog AS listed_catalog,
+        coalesce(repeated.identities, [coalesce(listings.identity, homes.identity)]) AS identities,
+        listed.item_id IS NOT NULL AS is_listed, listings.identity AS listed_identity,
+        listings.catalog AS listed_catalog,
         listed.run_id AS listed_run_id, listed.audio AS listed_audio, listed.sidecar AS listed_sidecar,
         listed.audio_bytes AS listed_audio_bytes, listed.audio_version AS listed_audio_version,
         listed.sidecar_version AS listed_sidecar_version, listed.reason AS listed_reason,
         listed.audio_format AS listed_audio_format, listed.detail AS listed_detail, listed.relative_path AS listed_path, listed.manifest_line AS listed_line
     FROM standing AS stands
     LEFT JOIN homes USING (run_id)
-    LEFT JOIN lent ON (lent.environment, lent.item_id) = (stands.environment, stands.item_id)
-    LEFT JOIN moved ON (moved.environment, moved.item_id) = (stands.environment, stands.item_id)
-    FULL JOIN listed ON (listed.environment, listed.item_id) = (stands.environment, stands.item_id)
+    LEFT JOIN lent ON lent.environment = stands.environment AND lent.item_id = stands.item_id
+    LEFT JOIN moved ON moved.environment = stands.environment AND moved.item_id = stands.item_id
+    FULL JOIN listed ON listed.environment = stands.environment AND listed.item_id = stands.item_id
+    -- What is the same for a whole listing comes last: the join before keeps all that is listed in memory.
+    LEFT JOIN store.listings AS listings ON listings.run_id = listed.run_id
+    LEFT JOIN repeated ON repeated.environment = listed.environment AND repeated.item_id = listed.item_id
     WHERE listed.item_id IS NOT NULL OR NOT coalesce(homes.is_retired, false)
 ),
 judged AS NOT MATERIALIZED (
