@@ -22,9 +22,16 @@ COLUMNS = (
 _MOST_CHANGED = 50  # files of a kind on a page
 _FETCHED = 5_000  # rows in memory at once
 _MOST_PARTS = 10_000  # that are opened by name; of more, all that lie between them are looked at
+_FEW = 3  # of the parts between the first and the last one, those that are told by name are at most one of so many
 _CHANGED = """
 SELECT {columns}, cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric
 FROM changes
+"""
+_PARTS = """
+WITH compared AS (SELECT DISTINCT run_id FROM store.comparisons)
+SELECT count(*) FILTER (run_id IN (FROM compared)), count(*)
+FROM store.verdicts_files
+WHERE run_id BETWEEN (SELECT min(run_id) FROM compared) AND (SELECT max(run_id) FROM compared)
 """
 # Of a file that runs of several catalogs tell, the last one counts; what another one has is not gone.
 _FILES = """
@@ -122,8 +129,11 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
     columns = ", ".join((*COLUMNS, "before_file", "tags"))
     texts = ", ".join(map(quoted, run_ids))
     connection.execute(f"SET VARIABLE compared_runs = [{texts}]::VARCHAR[]")
-    # DuckDB opens the files that a join names only if they are so few.
-    connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")
+    named, between = connection.execute(_PARTS).fetchone() or (0, 0)
+    if named * _FEW <= between:
+        # DuckDB opens the files that a join names only if they are so few. It then compares each row's file with all
+        # names, which takes twice as long as the row: without this it opens all files between the first and the last.
+        connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")
     query = _CHANGED.format(columns=columns)
     views = with_views("changes")
     connection.execute(f"CREATE TEMP TABLE changed AS {views} {query}")

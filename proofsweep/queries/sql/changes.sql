@@ -3,7 +3,7 @@
 -- not have it, or if one that left rows out found it listed no more; an item is new if no run since the last whole one
 -- had it, and no rows of theirs were pruned, or if it was gone meanwhile.
 WITH files AS (  -- by their names, so that only these are opened
-    SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
+    SELECT filename, at_run, is_now, lists_all, may_be_gone, is_first, older_than
     FROM store.verdicts_files JOIN store.comparisons USING (run_id)
 ),
 lost AS (  -- what a run that left rows out found to be listed no more: one that is told, or one before it
@@ -11,17 +11,34 @@ lost AS (  -- what a run that left rows out found to be listed no more: one that
     FROM store.gone AS gone JOIN store.plans USING (run_id) JOIN store.comparisons USING (run_id)
     GROUP BY ALL
 ),
+asked AS (  -- after a run that left rows out, only what it has and what it found to be listed no more may be otherwise
+    SELECT DISTINCT at_run, environment, item_id
+    FROM store.verdicts JOIN (FROM files WHERE is_now AND NOT lists_all) USING (filename)
+    UNION
+    SELECT at_run, environment, gone.item_id
+    FROM store.gone AS gone JOIN store.plans USING (run_id)
+    JOIN (FROM store.comparisons WHERE NOT lists_all) USING (run_id)
+),
+compared AS NOT MATERIALIZED (
+    SELECT at_run, is_now, may_be_gone, is_first, older_than, verdict.*
+    FROM store.verdicts AS verdict JOIN (FROM files WHERE lists_all) USING (filename)
+    UNION ALL
+    SELECT files.at_run, is_now, may_be_gone, is_first, older_than, verdict.*
+    FROM store.verdicts AS verdict
+    JOIN asked ON asked.item_id = verdict.item_id AND asked.environment = verdict.environment
+    JOIN files ON files.filename = verdict.filename AND files.at_run = asked.at_run
+),
 differing AS (  -- the few items whose rows are not all alike, told by digests, so that only these are read in full
     SELECT at_run, item
     FROM (
         SELECT
-            filename, outcome, hash(environment, item_id) AS item,
+            at_run, is_now, may_be_gone, outcome, hash(environment, item_id) AS item,
             hash(  -- all that is compared below
                 audio_sha256, audio_version, sidecar IS NULL, sidecar_sha256, relative_path, audio, outcome, verdict,
                 reason, classification, grade_human, grade_ai, grade_unknown, grade_risk_category, grade_rubric_version
             ) AS state
-        FROM store.verdicts
-    ) JOIN files USING (filename)
+        FROM compared
+    )
     GROUP BY at_run, item
     HAVING min(state) <> max(state) OR bool_and(is_now OR outcome = 'failed')
         OR (bool_or(may_be_gone) AND NOT bool_or(is_now))
@@ -30,7 +47,7 @@ differing AS (  -- the few items whose rows are not all alike, told by digests, 
 ),
 open AS (  -- items that have no row before, or failed ones alone: a night without an answer hides none of older runs
     SELECT at_run, hash(environment, item_id) AS item, bool_or(may_be_gone) AS may_be_gone
-    FROM store.verdicts JOIN (FROM files WHERE older_than IS NOT NULL) USING (filename)
+    FROM compared WHERE older_than IS NOT NULL
     GROUP BY at_run, item
     HAVING bool_and(is_now OR outcome = 'failed') AND (bool_or(is_first) OR NOT bool_and(is_now))
     UNION
@@ -44,11 +61,10 @@ older AS (
     JOIN (SELECT DISTINCT at_run, older_than FROM store.comparisons WHERE older_than IS NOT NULL) ON run_id < older_than
 ),
 found AS (
-    SELECT files.at_run, is_now, may_be_gone, verdict.*
-    FROM store.verdicts AS verdict
-    JOIN files USING (filename)
-    JOIN differing ON differing.at_run = files.at_run  -- a semi-join would not open fewer files for one run
-        AND differing.item = hash(verdict.environment, verdict.item_id)
+    SELECT compared.* EXCLUDE (is_first, older_than)
+    FROM compared
+    JOIN differing ON differing.at_run = compared.at_run  -- a semi-join would not open fewer files for one run
+        AND differing.item = hash(compared.environment, compared.item_id)
     UNION ALL
     SELECT older.at_run, false, open.may_be_gone, earlier.*
     FROM store.verdicts AS earlier

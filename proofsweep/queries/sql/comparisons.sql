@@ -37,7 +37,7 @@ last_pruned AS (  -- before each of them
 )
 SELECT
     compared.at_run, known.run_id, known.run_id >= first AS is_now,
-    compared.lists_all AND known.identity = compared.identity AS may_be_gone,
+    compared.lists_all, compared.lists_all AND known.identity = compared.identity AS may_be_gone,
     coalesce(pruned_run_id < since, pruned_run_id IS NULL) AS may_be_new,
     since IS NULL AS is_first,
     CASE WHEN since IS NULL OR max(CASE WHEN known.run_id < first THEN failed END) OVER (
