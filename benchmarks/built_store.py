@@ -5,6 +5,7 @@
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from proofsweep.verify.commit import LegParts, commit_leg
 URL = "https://partner.example/v1"
 CATALOG = "s3://masters/catalog"
 _PART_ROWS = 25_000
+_LISTING_ROWS = 100_000
 
 
 class QuickFolder(FolderStore):
@@ -116,15 +118,26 @@ def _table(cells: dict[str, list[object]], schema: pa.Schema) -> pa.Table:
 
 
 def build(store: Path, items: int, nights: int, rows: int) -> None:
-    """Leave a night of a whole catalog behind, then nights of so many of its files."""
+    """Leave a night of a whole catalog behind, then nights that listed it too, and verified so many of its files."""
     results, lots = Results(QuickFolder(store)), np.random.default_rng(1)
     results.store.begin()  # the process that makes the base of latest answers begins none
     began = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=nights)
     for night in range(nights):
-        count = items if night == 0 else rows
-        first = 0 if night == 0 else int(lots.integers(items - count + 1))
-        plan = plan_at(began + timedelta(days=night), count)
-        leave_run(results, plan, lots.random(count) < 0.95, first=first)  # noqa: PLR2004 - as in a good catalog
+        plan, first = plan_at(began + timedelta(days=night), items), 0
+        if night > 0:
+            plan = replace(plan, items=rows, eligible=rows, skipped=items - rows, selection="--since-last")
+            first = int(lots.integers(items - rows + 1))
+        if plan.skipped and night == nights - 1:
+            _leave_listing(results, plan, items)  # of the nights before nobody reads it any more
+        leave_run(results, plan, lots.random(plan.items) < 0.95, first=first)  # noqa: PLR2004 - as in a good catalog
+    results.log.keep()  # as each leg does at its end
+
+
+def _leave_listing(results: Results, plan: Plan, items: int) -> None:
+    for number, start in enumerate(range(0, items, _LISTING_ROWS)):
+        rows = range(start, min(start + _LISTING_ROWS, items))
+        name = layout.items_name(plan.run_id, number, "listed")
+        results.store.create(name, parquet_of(planned_rows(plan, rows, 0)))
 
 
 if __name__ == "__main__":
