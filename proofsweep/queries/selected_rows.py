@@ -24,9 +24,8 @@ from proofsweep.store.parts import Results
 from proofsweep.store.sql import quoted
 
 _COLUMNS = """
-    item_id, file, state, is_covered, outcome, reason, verdict, detail, http_status, error_code, audio_bytes,
-    finished_at, manifest_line, audio, sidecar, audio_sha256, proof_id, uploads_request_id, verify_request_id, run_id,
-    leg, manifest_row, tags, moved_to, identities
+    item_id, file, state, is_covered, outcome, reason, finished_at, manifest_line, audio, tags, moved_to, identities,
+    NULL::DATE AS open_since
 """
 _OF_RUN = """
     SELECT
@@ -51,6 +50,10 @@ _TAG_NAMES = """
         FROM (SELECT DISTINCT json_keys(tags) AS names FROM files WHERE json_valid(tags))
     )
     GROUP BY name ORDER BY min(place), name
+"""
+_OF_ROWS = f"""
+    verdict, detail, http_status, error_code, audio_bytes, sidecar, audio_sha256, proof_id, uploads_request_id,
+    verify_request_id, run_id, leg, manifest_row, {_IS_TOLD} AS is_told
 """
 _FETCHED = 5_000  # rows in memory at once
 
@@ -83,14 +86,17 @@ class SelectedRows:
         return cls(results=results, environment=plan.environment, plan=plan)
 
     @contextmanager
-    def opened(self, condition: str = "true", *views: str) -> Iterator["ChosenFiles"]:
-        """Open those files that a condition of SQL chooses, by the columns of `catalog`, and further views."""
+    def opened(self, condition: str = "true", *views: str, has_rows: bool = False) -> Iterator["ChosenFiles"]:
+        """Open those files that a condition of SQL chooses, by the columns of `catalog`, and further views.
+
+        For counts and groups they have few columns; if they are read as rows, all.
+        """
         source, name = "FROM catalog", "catalog"
         if self.plan is not None:
             run_id = quoted(self.plan.run_id)
             source, name = _OF_RUN.format(run_id=run_id), "verdicts"
         with answering(self.results, [self.environment], name, *views) as connection:
-            columns = f"{_COLUMNS}, {_IS_TOLD} AS is_told, NULL::DATE AS open_since"
+            columns = f"{_COLUMNS}, {_OF_ROWS}" if has_rows else _COLUMNS
             # A table and no view: a page asks a dozen questions about the same files, and each one would go through
             # the whole store again.
             chosen = f"{with_views(name)} SELECT {columns} FROM ({source}) WHERE {condition}"
@@ -144,7 +150,7 @@ class ChosenFiles:
     def rows_by(self, columns: Sequence[str], value: str = "''") -> Iterator[tuple[str, Row]]:
         """Yield the files, each with the key of a value: by keys, and then in the order of their runs and catalogs.
 
-        They are read once, however many keys there are.
+        They must have been opened with rows. They are read once, however many keys there are.
         """
         listed = ", ".join(columns)
         chosen = f"SELECT {listed}, {_key(value)} AS key FROM files"

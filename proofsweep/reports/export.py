@@ -129,7 +129,7 @@ def export(
     written, if a file exists, no row has the tag or the value, or one cannot be written.
     """
     is_letter = target.form is ExportFormat.LETTER
-    with selected.opened(having(outcomes, is_told=is_letter)) as files, ExitStack() as undo:
+    with selected.opened(having(outcomes, is_told=is_letter), has_rows=True) as files, ExitStack() as undo:
         tag, value = _put_apart(files, selected, by)
         counts = files.counts_by(value)
         paths = [target.path] * len(counts)

@@ -35,7 +35,7 @@ BAD = ("rejected", "failed", "ineligible")
 
 
 def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
-    with selected.opened(having(BAD)) as files:
+    with selected.opened(having(BAD), has_rows=True) as files:
         rows = [row for _, row in files.rows_by(["item_id", "outcome", "run_id"])]
     return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
 
@@ -171,7 +171,7 @@ def test_a_supplier_hears_of_what_is_wrong_with_a_file_alone(
     """What is our own fault, or the service's, is told to nobody; nor is a file that only our catalog names."""
     end_leg(results, PLAN, [answered(PLAN, 0, "a", outcome, reason=reason, tags=json.dumps(tags))])
 
-    with SelectedRows.of(results, PLAN.run_id, "").opened() as files:
+    with SelectedRows.of(results, PLAN.run_id, "").opened(has_rows=True) as files:
         [(_, row)] = files.rows_by(["is_told"])
 
     assert row["is_told"] is is_told
