@@ -404,6 +404,9 @@ class RepeatedIds:
         # In Arrow, on the arrays themselves: dictionaries of Python would take many times the memory.
         buffers = [(pa.py_buffer(hashes), len(hashes)) for hashes in (self._ids, self._audio)]
         columns = [pa.Int64Array.from_buffers(pa.int64(), length, [None, buffer]) for buffer, length in buffers]
+        # Most catalogs name each once: then Arrow need not group them, for which it imports pandas.
+        if pc.count_distinct(columns[0]).as_py() == len(columns[0]):
+            return frozenset()
         pairs = pa.table(columns, ["id", "audio"])
         by_id = pairs.group_by("id").aggregate([("audio", "min"), ("audio", "max")])
         is_different = pc.field("audio_min") != pc.field("audio_max")
