@@ -169,7 +169,7 @@ def prefect_here(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @pytest.fixture
 def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands verify in this process, where it makes no difference that a flow does the work."""
-    from proofsweep_cli import run_flow, verify  # noqa: PLC0415 - few tests need them
+    from proofsweep_cli import run_flow, runs_in_turn, verify  # noqa: PLC0415 - few tests need them
 
     from .worlds import core  # noqa: PLC0415 - the same
 
@@ -180,6 +180,7 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_flow, "_run", verify_here)
     monkeypatch.setattr(logging, "raiseExceptions", False)  # Prefect's handler wants a flow for each line
     monkeypatch.setattr(verify, "prefect_api", nullcontext)
+    monkeypatch.setattr(runs_in_turn, "prefect_api", nullcontext)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from proofsweep.domain.text import without_logins
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer
+from proofsweep_cli.imports import no_garbage_looked_for
 from proofsweep_cli.prefect_api import prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
 from proofsweep_cli.screen import PURPLE, Screen, flush, styled
@@ -27,6 +28,14 @@ from proofsweep_tasks.stop_on_signals import STOP_ASKED
 _LIVE_SECONDS = 0.25
 _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten seconds
 _PLAIN_SECONDS = 10.0
+
+
+def require_ready(server: EmbeddedServer) -> None:
+    """Return when a flow can begin; PrefectIsAway if it cannot."""
+    with no_garbage_looked_for():
+        import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - a second to import, in which the server starts
+
+    server.wait_until_up()
 
 
 def run_leg(
@@ -41,9 +50,7 @@ def run_leg(
         return run
     if server is not None:
         with request.out.status("starting a Prefect server …"):
-            import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - seconds to import, in which the server starts
-
-            server.wait_until_up()
+            require_ready(server)
     _run(request, run, bounds, server, goes_on=goes_on)
     return describe_run(request.app.results, run.plan.run_id)
 

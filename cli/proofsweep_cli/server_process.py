@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proofsweep_cli.imports import no_garbage_looked_for
 from proofsweep_cli.prefect_database import DATABASE, tables_made, unusable
 from proofsweep_tasks.working_folder import without_files_of_the_folder
 
@@ -25,8 +26,9 @@ def main() -> None:
         sys.exit(f"its database {database} {why}: let PREFECT_HOME name another folder.")
     serving: list[Server] = []
     threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
-    import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
-    from prefect.server.api.server import create_app  # noqa: PLC0415
+    with no_garbage_looked_for():
+        import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
+        from prefect.server.api.server import create_app  # noqa: PLC0415
 
     port = int(sys.argv[1])
     config = uvicorn.Config(create_app(), host="127.0.0.1", port=port, log_level="warning")
