@@ -16,6 +16,7 @@ from proofsweep.config.notices import say
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_cli.command import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
+from proofsweep_cli.process_end import exit_with
 from proofsweep_cli.screen import console, flush, open_closed_streams, show_unknown_letters
 from proofsweep_tasks.working_folder import distrust_working_folder
 
@@ -172,7 +173,7 @@ def main() -> NoReturn:
     # A full disk of stdout is an error of `run` already, or something else is.
     with suppress(OSError):
         flush()
-    sys.exit(code)
+    exit_with(code)
 
 
 def run(arguments: list[str]) -> int:
