@@ -33,6 +33,8 @@ _PLAIN_SECONDS = 10.0
 def require_ready(server: EmbeddedServer) -> None:
     """Return when a flow can begin; PrefectIsAway if it cannot."""
     with no_garbage_looked_for():
+        import fastapi.encoders  # noqa: F401, PLC0415 - Prefect would at the first flow, when the server waits for it
+
         import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - a second to import, in which the server starts
 
     server.wait_until_up()

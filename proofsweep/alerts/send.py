@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain
 
-import apprise
 from pydantic import SecretStr
 
 from proofsweep.alerts.rules import Alert
@@ -292,6 +291,8 @@ class Receivers:
 
 
 def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
+    import apprise  # noqa: PLC0415 - a run that tells nobody imports none of it
+
     asset = apprise.AppriseAsset(app_id="proofsweep", app_desc="proofsweep", app_url="", async_mode=False)
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())
@@ -306,6 +307,8 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
 
 def _mark_of(url: SecretStr) -> str:
     """Return a digest of a URL without its passwords, as apprise shows it, and without its options."""
+    import apprise  # noqa: PLC0415 - see above
+
     receiver = apprise.Apprise.instantiate(url.get_secret_value())
     shown = "" if receiver is None else receiver.url(privacy=True)  # type: ignore[no-untyped-call]
     without_options = str(shown).partition("?")[0]
@@ -313,6 +316,8 @@ def _mark_of(url: SecretStr) -> str:
 
 
 def _kind_of(url: SecretStr) -> str:
+    import apprise  # noqa: PLC0415 - see above
+
     text = url.get_secret_value()
     if apprise.Apprise.instantiate(text) is None:
         return "no URL of apprise"
