@@ -16,6 +16,7 @@ from proofsweep.config.notices import say
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_cli.command import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
+from proofsweep_cli.imports import no_garbage_looked_for
 from proofsweep_cli.process_end import exit_with
 from proofsweep_cli.screen import console, flush, open_closed_streams, show_unknown_letters
 from proofsweep_tasks.working_folder import distrust_working_folder
@@ -179,7 +180,8 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run a command, and return its exit code: an error that is known is one line, any other one is raised."""
     try:
-        app = app_for(arguments)
+        with no_garbage_looked_for():
+            app = app_for(arguments)
         code = app(args=arguments, prog_name="proofsweep", standalone_mode=False)
         flush()
     except TyperException as error:
