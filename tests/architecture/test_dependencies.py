@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from .packages import PACKAGES, ROOT, modules_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-BOUNDS = {"fastapi", "sqlalchemy"}
+BOUNDS = {"sqlalchemy"}
 """Declared only to limit the version that another dependency may use."""
 
 OPTIONAL = PROJECT["optional-dependencies"]
