@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -24,6 +25,9 @@ from proofsweep_cli.prefect_api import prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
 from proofsweep_cli.screen import PURPLE, Screen, flush, styled
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
+
+if TYPE_CHECKING:
+    from prefect.settings import Setting
 
 _LIVE_SECONDS = 0.25
 _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten seconds
@@ -62,7 +66,7 @@ def _run(
 ) -> None:
     """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
     from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings  # noqa: PLC0415
+    from prefect.settings import temporary_settings  # noqa: PLC0415
 
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
@@ -82,10 +86,9 @@ def _run(
         flush()
         os._exit(code)
 
-    # Prefect's heartbeats are a thread that ends a second late, and our own server tells nobody of a crash.
     own_server_settings: AbstractContextManager[object] = nullcontext()
     if server is not None:
-        own_server_settings = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+        own_server_settings = temporary_settings(_settings_for_own_server())
     closes_at = None if bounds.closes_at is None else bounds.closes_at.isoformat()
     with (
         _terminal_kept_quiet(),
@@ -105,6 +108,22 @@ def _run(
         # A run that only stopped early has its ending in its receipt.
         with suppress(CancelledRun, FailedRun):
             state.result()
+
+
+def _settings_for_own_server() -> dict["Setting", object]:
+    from prefect.settings import (  # noqa: PLC0415 - seconds to import
+        PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
+        PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+    )
+
+    return {
+        # Heartbeats are a thread that ends a second late, and our own server tells nobody of a crash.
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+        # It has no such tokens, and is of this version: each client would ask both.
+        PREFECT_CLIENT_CSRF_SUPPORT_ENABLED: False,
+        PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED: False,
+    }
 
 
 @contextmanager
