@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import httpx
 
@@ -25,9 +25,6 @@ from proofsweep_cli.prefect_api import prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
 from proofsweep_cli.screen import PURPLE, Screen, flush, styled
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
-
-if TYPE_CHECKING:
-    from prefect.settings import Setting
 
 _LIVE_SECONDS = 0.25
 _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten seconds
@@ -110,7 +107,7 @@ def _run(
             state.result()
 
 
-def _settings_for_own_server() -> dict["Setting", object]:
+def _settings_for_own_server() -> dict[Any, object]:
     from prefect.settings import (  # noqa: PLC0415 - seconds to import
         PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
         PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED,

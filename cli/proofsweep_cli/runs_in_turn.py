@@ -60,7 +60,6 @@ def verify_in_turn(
 def resume_in_turn(request: CommandRequest, run_id: str | None, bounds: Bounds) -> int:
     """Verify what remains of a run, by default of the newest unfinished one; a finished one is only reported."""
     app = request.app
-    app = request.app
     if run_id is None:
         run_id = _run_to_resume(app)
     # A leg whose process is gone has no receipt: its rows are published first, and the run may then be over.
