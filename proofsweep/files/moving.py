@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -14,13 +15,15 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import PIECE_BYTES
 from proofsweep.files.files import Files, kind_of
-from proofsweep.files.local_files import walk
+from proofsweep.files.local_files import NOTHING_THERE, walk
 
 if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
 
-_ASIDE = ".proofsweep-moving-"  # begins the name of a hidden folder, into which a file is renamed before it is deleted
+_ASIDE = ".proofsweep-removing-"  # stands before the name of a file that is about to be deleted
+_ASIDE_FOLDER = ".proofsweep-moving-"  # begins the name of a hidden folder, for a file whose name is too long for that
 _DRAFT = ".proofsweep-draft-"
+_OPENING_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Moves:
@@ -69,7 +72,7 @@ class Moves:
     def put_back(self, folder: str) -> dict[str, str]:
         """Restore the names of files that a killed process had renamed in a folder or below it.
 
-        Return the hidden folders for which this was not possible, each with the reason in a sentence.
+        Return the hidden names for which this was not possible, each with the reason in a sentence.
         """
         return self._names_at(folder).put_back(folder)
 
@@ -176,36 +179,30 @@ class _LocalNames:
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         path = Path(source)
-        aside = _aside_of(path)
         with _wrapped_errors():
             if path.is_symlink():
                 raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
             # Between a look at a name and its deletion, a producer may give the name to another file. So the file is
             # renamed first: what is then deleted is what was looked at.
-            aside.parent.mkdir(exist_ok=True)
-            try:
-                path.rename(aside)
-            except FileNotFoundError:
-                return True
-            finally:
-                with suppress(OSError):
-                    aside.parent.rmdir()  # if nothing was renamed into it
-            is_same = Files().facts(str(aside)) == facts
-            if is_same:
-                aside.unlink()
-                sync_folder(path.parent)
-            else:
-                _put_back(aside, path)
-            with suppress(OSError):
-                aside.parent.rmdir()
+            with _free_aside(path) as aside:
+                try:
+                    path.rename(aside)
+                except FileNotFoundError:
+                    return True
+                is_same = Files().facts(str(aside)) == facts
+                if is_same:
+                    aside.unlink()
+                    sync_folder(path.parent)
+                else:
+                    _put_back(aside, path)
         return is_same
 
     def clear(self, target: str) -> None:
         path = Path(target)
         with _wrapped_errors():
             _draft_of(path).unlink(missing_ok=True)
-            if _aside_of(path).parent.is_dir():
-                _restore(_aside_of(path).parent)
+            _restore(_aside_of(path))
+            _restore_all(_aside_folder_of(path))
 
     def is_link(self, source: str) -> bool:
         with suppress(OSError):
@@ -214,14 +211,15 @@ class _LocalNames:
 
     def put_back(self, folder: str) -> dict[str, str]:
         failed: dict[str, str] = {}
-        for path, folders, _ in walk(folder):
-            for name in folders:
-                if not name.startswith(_ASIDE):
+        for path, folders, names in walk(folder):
+            for name in [*folders, *names]:
+                if not name.startswith((_ASIDE, _ASIDE_FOLDER)):
                     continue
                 aside = Path(path, name)
+                restore = _restore if name.startswith(_ASIDE) else _restore_all
                 try:
                     with _wrapped_errors():
-                        _restore(aside)
+                        restore(aside)
                 except SourceError as error:
                     where = one_line(str(aside))
                     failed[str(aside)] = f"{error.message} It lies in {where}."
@@ -258,14 +256,87 @@ def create_file(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
             draft.unlink(missing_ok=True)
 
 
+@contextmanager
+def _free_aside(path: Path) -> Iterator[Path]:
+    """Give a free hidden name for a file: beside it, or in a hidden folder if it is too long for that.
+
+    SourceError if something has that name.
+    """
+    # A rename within a folder follows no link, and needs no space on a full disk. A new folder does.
+    aside = _aside_of(path)
+    try:
+        aside.lstat()
+    except FileNotFoundError:
+        yield aside
+        return
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+    else:
+        raise _taken(aside)
+    folder = _aside_folder_of(path)
+    try:
+        folder.mkdir()
+    except FileExistsError as error:
+        raise _taken(folder) from error
+    try:
+        with _opened_folder(folder) as opened:
+            yield opened / path.name
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # if nothing is left in it
+
+
+@contextmanager
+def _opened_folder(folder: Path) -> Iterator[Path]:
+    """Give a path that leads to this very folder; OSError if it is a link."""
+    # The owner of the folder above may put a link in its place at any time, and files elsewhere would be renamed.
+    handle = os.open(folder, _OPENING_FOLDER)
+    try:
+        opened = Path(f"/proc/self/fd/{handle}")
+        yield opened if opened.exists() else folder  # macOS has no such paths
+    finally:
+        os.close(handle)
+
+
 def _restore(aside: Path) -> None:
-    for file in aside.iterdir():
-        _put_back(file, aside.parent / file.name)
-    aside.rmdir()
+    """Give a file that was renamed its name back; a link is not ours, and stays."""
+    name = aside.name.removeprefix(_ASIDE)
+    if name not in {"", ".", ".."} and _kind(aside) not in {None, stat.S_IFLNK}:
+        _put_back(aside, aside.parent / name)
+
+
+def _restore_all(folder: Path) -> None:
+    """Give the files in a hidden folder their names back; a link is not ours, and stays."""
+    if _kind(folder) != stat.S_IFDIR:
+        return
+    with _opened_folder(folder) as opened:
+        for file in [*opened.iterdir()]:
+            _put_back(file, folder.parent / file.name)
+    folder.rmdir()
+
+
+def _kind(path: Path) -> int | None:
+    """Return what has a name, as `stat` says it; None if nothing has it, or nothing can."""
+    try:
+        return stat.S_IFMT(path.lstat().st_mode)
+    except OSError as error:
+        if error.errno in NOTHING_THERE:
+            return None
+        raise
+
+
+def _taken(aside: Path) -> SourceError:
+    message = f"It cannot be removed: something else has the name {one_line(aside.name)} beside it."
+    return SourceError(message, reason=Reason.UNREADABLE_FILE)
 
 
 def _aside_of(path: Path) -> Path:
-    return path.parent / f"{_ASIDE}{_digits_of(path)}" / path.name
+    return path.parent / f"{_ASIDE}{path.name}"
+
+
+def _aside_folder_of(path: Path) -> Path:
+    return path.parent / f"{_ASIDE_FOLDER}{_digits_of(path)}"
 
 
 def _draft_of(path: Path) -> Path:
