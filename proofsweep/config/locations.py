@@ -234,8 +234,11 @@ def sync_folder(folder: str | Path, dir_fd: int | None = None) -> None:
         os.close(handle)
 
 
-def make_folder(folder: Path) -> list[Path]:
-    """Make a folder and the missing ones above it, so that each survives a power cut; return those, the upper first."""
+def make_folder(folder: Path, rights: int = 0o777) -> list[Path]:
+    """Make a folder and the missing ones above it, so that each survives a power cut; return those, the upper first.
+
+    They get the `rights` that the umask leaves.
+    """
     missing = list[Path]()
     for parent in (folder, *folder.parents):
         if parent.is_dir():
@@ -244,7 +247,7 @@ def make_folder(folder: Path) -> list[Path]:
     missing.reverse()
     # A loop: a hostile delivery has more folders than functions can call themselves.
     for parent in missing:
-        parent.mkdir(exist_ok=True)
+        parent.mkdir(rights, exist_ok=True)
         sync_folder(parent.parent)
     return missing
 

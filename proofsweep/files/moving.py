@@ -6,10 +6,11 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from proofsweep.config.locations import make_folder, one_line, sync_file, sync_folder
+from proofsweep.config.locations import make_folder, one_line, share_with_folder, sync_file, sync_folder
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
@@ -32,6 +33,10 @@ class Moves:
 
     def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
+
+        Between folders, the copy has the rights of the source, and a new folder those of the source's folder as far as
+        the umask leaves them: what is private stays so. Beyond that, as in a results store, both are given to those who
+        use the folder that they lie in, where its group can write or root makes them, and to nobody else.
 
         Return the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
         somebody takes away at once was made. NameTaken if the target is another file; SourceError if neither source nor
@@ -126,7 +131,8 @@ class Moves:
             if file is None:
                 raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
             facts = file.facts()
-            self._names_at(target).create(target, file.pieces(PIECE_BYTES), sha256)
+            rights = _rights_of(source)
+            self._names_at(target).create(target, file.pieces(PIECE_BYTES), sha256, rights)
             return facts
 
     def _names_at(self, location: str) -> "_Names":
@@ -135,10 +141,18 @@ class Moves:
         return _ObjectNames(self._files.buckets)
 
 
+@dataclass(frozen=True, slots=True)
+class _Rights:
+    """Who may use a file and its folder; where nobody says it, as in a bucket, that is for the umask."""
+
+    file: int | None = None
+    folder: int = 0o777
+
+
 class _Names(Protocol):
     """What a kind of files does with their names; `Moves` says what each does."""
 
-    def create(self, target: str, pieces: Iterable[bytes], sha256: str) -> None: ...
+    def create(self, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None: ...
     def remove(self, source: str, facts: FileFacts) -> bool: ...
     def clear(self, target: str) -> None: ...
     def is_link(self, source: str) -> bool: ...
@@ -151,8 +165,12 @@ class _ObjectNames:
     """An object appears whole or not at all, and is never renamed: so no draft, no link and no folder is left."""
 
     def __init__(self, buckets: "BucketFiles") -> None:
-        self.create = buckets.create
+        self._buckets = buckets
         self.remove = buckets.remove
+
+    def create(self, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
+        del rights  # a bucket has its own
+        self._buckets.create(target, pieces, sha256)
 
     def clear(self, target: str) -> None:
         pass
@@ -174,8 +192,8 @@ class _ObjectNames:
 
 
 class _LocalNames:
-    def create(self, target: str, pieces: Iterable[bytes], sha256: str) -> None:
-        create_file(Path(target), pieces, sha256)
+    def create(self, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
+        _create_file(Path(target), pieces, sha256, rights)
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         path = Path(source)
@@ -237,17 +255,32 @@ class _LocalNames:
         return False
 
 
-def create_file(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
+def _rights_of(source: str) -> _Rights:
+    if not kind_of(source).has_folders:
+        return _Rights()
+    path = Path(source)
+    with _wrapped_errors():
+        try:
+            file, folder = path.stat().st_mode, path.parent.stat().st_mode
+        except FileNotFoundError as error:
+            raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO) from error
+    # Our own process reads the copy back, and makes files in the folder.
+    return _Rights(file & 0o777 | stat.S_IRUSR, folder & 0o777 | stat.S_IRWXU)
+
+
+def _create_file(path: Path, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
     """Make a file of exactly these bytes, whole at once, that survives a power cut.
 
     NameTaken if there is one of that name, or SourceError if the bytes have another digest.
     """
     with _wrapped_errors():
-        make_folder(path.parent)
+        for made in make_folder(path.parent, rights.folder):
+            share_with_folder(made)
         draft = _draft_of(path)
         try:
-            if _write(draft, pieces) != sha256:
+            if _write(draft, pieces, rights.file) != sha256:
                 raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+            share_with_folder(draft)
             path.hardlink_to(draft)
             sync_folder(path.parent)
         except FileExistsError as error:
@@ -364,12 +397,17 @@ def _put_back(aside: Path, path: Path) -> None:
         aside.unlink()
 
 
-def _write(draft: Path, pieces: Iterable[bytes]) -> str:
+def _write(draft: Path, pieces: Iterable[bytes], rights: int | None) -> str:
     digest = hashlib.sha256()
-    with draft.open("xb") as file:
+    # Nobody else reads a private file while it is copied.
+    draft.touch(0o666 if rights is None else 0o600, exist_ok=False)
+    with draft.open("r+b") as file:
         for piece in pieces:
             digest.update(piece)
             file.write(piece)
+        if rights is not None:
+            with suppress(OSError):  # a file system without rights
+                os.fchmod(file.fileno(), rights)
         sync_file(file)
     return digest.hexdigest()
 

@@ -114,6 +114,11 @@ def _failing(act: Callable[..., Any], fails: Callable[[str], bool], number: int)
     return call
 
 
+def _make_folder(folder: Path, rights: int) -> list[Path]:
+    Path(folder).mkdir(rights, parents=True, exist_ok=True)
+    return []
+
+
 def replace_disk() -> None:
     os.scandir = _failing(os.scandir, SHARES.unlisted.__contains__, errno.ENOTCONN)
     os.open = _failing(os.open, lambda path: any(path.startswith(f"{each}/") for each in SHARES.unread), errno.EIO)
@@ -122,4 +127,4 @@ def replace_disk() -> None:
     moving.Files = watched_folder.Files = DiskFiles
     moving.sync_file = lambda _file: rest()
     moving.sync_folder = lambda _folder: rest()
-    moving.make_folder = lambda folder: Path(folder).mkdir(parents=True, exist_ok=True)
+    moving.make_folder = _make_folder

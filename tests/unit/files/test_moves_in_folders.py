@@ -1,8 +1,9 @@
-"""Files are removed and get their names back inside their own folder, on a full disk too."""
+"""Files are removed and get their names back inside their own folder, on a full disk too; copies keep their rights."""
 
 import errno
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,3 +178,57 @@ def test_a_file_that_was_renamed_when_its_pass_was_killed_has_its_name_back(
         assert Moves(Files()).put_back(str(acme.parent)) == {}
 
     assert contents(acme) == {name: b"audio"}
+
+
+def rights(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def copy(source: Path, target: Path) -> None:
+    assert Moves(Files()).copy(str(source), str(target), hashlib.sha256(source.read_bytes()).hexdigest())
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize(("of_file", "of_folder"), [(0o600, 0o700), (0o640, 0o750), (0o444, 0o755), (0o664, 0o555)])
+def test_a_copy_has_the_rights_of_its_source(
+    acme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_file: int, of_folder: int
+) -> None:
+    """Also in each new folder; and while it is written, it is for its owner alone."""
+    source, target = acme / SHORT, tmp_path / "ok/acme/a.wav"
+    source.write_bytes(b"audio")
+    source.chmod(of_file)
+    acme.chmod(of_folder)
+    give, while_written = os.fchmod, list[int]()
+
+    def fchmod(handle: int, mode: int) -> None:
+        while_written.append(stat.S_IMODE(os.fstat(handle).st_mode))
+        give(handle, mode)
+
+    monkeypatch.setattr(os, "fchmod", fchmod)
+    copy(source, target)
+
+    folder = of_folder | 0o700
+    assert [rights(path) for path in (target, target.parent, target.parent.parent)] == [of_file, folder, folder]
+    assert while_written == [0o600]
+
+
+@pytest.mark.usefixtures("umask")
+def test_what_is_copied_into_a_folder_of_a_group_is_for_that_group(acme: Path, tmp_path: Path) -> None:
+    """As in a results store; it is for nobody else."""
+    source, team = acme / SHORT, tmp_path / "team"
+    source.write_bytes(b"audio")
+    source.chmod(0o600)
+    acme.chmod(0o700)
+    team.mkdir()
+    team.chmod(0o775)
+
+    copy(source, team / "acme/a.wav")
+
+    assert (rights(team / "acme"), rights(team / "acme/a.wav")) == (0o770, 0o660)
