@@ -1,13 +1,9 @@
-"""What XML beside audio says: a DDEX message (ERN 3.4 and later) of a release and its files, or a batch's manifest.
+"""What XML beside audio says: a DDEX message (ERN 3.4 and later) of a release and its files, or a batch's manifest."""
 
-XML of others is read within bounds: without DTD, entities and network; what is wrong with it is one sentence.
-"""
-
-import codecs
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,7 +14,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
-from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest
 from proofsweep.domain.reasons import AtFault, Reason, about
@@ -26,20 +21,13 @@ from proofsweep.files.files import Files, refuse_unavailable
 from proofsweep.files.folder_listing import Folder
 from proofsweep.files.names import caseless
 from proofsweep.files.open_file import OpenFile
+from proofsweep.sources.bounded_xml import HEAD_BYTES, lacks_its_end, read_xml, root_of, unreadable
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# 1,000 tracks with 200 elements each need some 12 MiB.
-MOST_BYTES: Final = 32 * 1024 * 1024
-# One for each `<` and three for each `=`: so many elements and attributes take at most 90 MiB of memory (measured).
-MOST_MARKS: Final = 600_000
-_PIECE_BYTES = 256 * 1024
-_HEAD_BYTES = 16 * 1024  # a long comment may stand before the root element
-_TAIL_BYTES = 4 * 1024  # comments and blanks may stand after it
-_ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)[^<>]*")
+
 _XML_ENDING = re.compile(r"\.xml\Z", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 _NEW_RELEASE: Final = "NewReleaseMessage"
 _PURGE: Final = "PurgeReleaseMessage"
@@ -64,7 +52,6 @@ _CLIP = frozenset((flag, true) for flag in ("IsClip", "IsPreview") for true in _
 _AROUND_A_FILE = ("IsProvidedInDelivery", "IsClip", "IsPreview")
 _MOST_DIGITS = 18
 _SHOWN_LETTERS = 80
-_SENTENCE_LETTERS = 160
 
 
 class Role(StrEnum):
@@ -177,7 +164,7 @@ def examine(location: str, source: Files) -> XmlFile | None:
             if file is None:
                 return None
             facts = file.facts()
-            root = root_of(file.read_at(0, _HEAD_BYTES))
+            root = root_of(file.read_at(0, HEAD_BYTES))
             is_other = root is not None and root.lower() != "html"
             is_message = root in {_NEW_RELEASE, _PURGE} or (has_its_name and not is_other)
             if is_message:
@@ -188,7 +175,7 @@ def examine(location: str, source: Files) -> XmlFile | None:
         refuse_unavailable(error, location)
         if not is_message and error.reason != Reason.UNREADABLE_MESSAGE:
             return None
-        is_cut_short = error.reason == Reason.UNREADABLE_MESSAGE and _is_cut_short(location, source)
+        is_cut_short = error.reason == Reason.UNREADABLE_MESSAGE and lacks_its_end(location, source)
         because = error.message if is_message else None  # a manifest that is cut short is on its way
         # No supplier can give us a permission.
         is_ours = about(error.reason).at_fault is AtFault.SOURCE
@@ -279,95 +266,20 @@ def messages_named(file: OpenFile) -> Iterator[list[str]]:
         yield list(filter(None, words))
 
 
-def read_xml(file: OpenFile) -> "_Element":
-    """Return the root of an XML file; all below it has its local name, since senders use namespaces as they like.
-
-    SourceError: `unreadable_message` with the reason in one sentence; or the file cannot be read.
-    """
-    from lxml import etree  # noqa: PLC0415 - only for deliveries
-
-    size = file.facts().size_bytes
-    if size == 0:
-        raise _unreadable("It is empty")
-    if size > MOST_BYTES:
-        raise _unreadable(f"It has {size:,} bytes; a message has at most {MOST_BYTES:,}")
-    content = b"".join(file.pieces(_PIECE_BYTES))
-    # A hostile file must cost little memory, so what would cost much is counted before it is parsed.
-    if content.count(b"<") + 3 * content.count(b"=") > MOST_MARKS:
-        raise _unreadable("It has too many elements and attributes")
-    if b"<!DOCTYPE" in content.replace(b"\0", b""):  # UTF-16 and UTF-32, too
-        raise _unreadable("It has a DTD (DOCTYPE), which no message may have")
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
-    )
-    try:
-        root = etree.fromstring(content, parser)
-    except (etree.LxmlError, LookupError, ValueError) as error:
-        said = getattr(error, "msg", None) or str(error)
-        why = f"It is no well-formed XML: {said[:_SENTENCE_LETTERS].rstrip('.')}"
-        if "xcessive depth" in said or "aximum element depth" in said:
-            why = "Its elements are nested too deeply"
-        raise _unreadable(why) from error
-    for element in root.xpath("descendant::*[namespace-uri()]"):
-        element.tag = etree.QName(element).localname
-    return root
-
-
-def _is_cut_short(location: str, source: Files) -> bool:
-    """Whether the end of the root element is not there, as of a file that is still being sent."""
-    with suppress(SourceError), source.open(location) or nullcontext() as file:
-        if file is None:
-            return False
-        size = file.facts().size_bytes
-        if size == 0:
-            return True
-        root = _root_in(file.read_at(0, _HEAD_BYTES))
-        if root is None:
-            return True
-        if root[0].endswith("/"):  # it has no end tag
-            return False
-        tail = file.read_at(max(0, size - _TAIL_BYTES), _TAIL_BYTES)
-        tail = tail.replace(b"\0", b"").replace(b" ", b"")  # UTF-16 and UTF-32, too
-        end_tag = f"{root[1]}>".encode()
-        return end_tag not in tail
-    return False
-
-
-def root_of(head: bytes) -> str | None:
-    """Return the local name of the root element, by the first bytes of a file; None if none.
-
-    It only guesses, so that a message that cannot be read is still known as one.
-    """
-    root = _root_in(head)
-    return None if root is None else root[1]
-
-
-def _root_in(head: bytes) -> re.Match[str] | None:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = head.decode("utf-16", "replace")
-    else:
-        text = head.replace(b"\0", b"").decode("latin-1")
-    return _ROOT.search(_COMMENT.sub("", text))
-
-
-def _unreadable(because: str) -> SourceError:
-    return SourceError(f"{one_line(because)}.", reason=Reason.UNREADABLE_MESSAGE)
-
-
 def _is_purge(root: "_Element") -> bool:
     """Return whether the message withdraws a release; SourceError if it is none of ERN 3 or 4."""
     tag: str = root.tag
     namespace, _, name = tag.rpartition("}")
     if name not in {_NEW_RELEASE, _PURGE}:
-        raise _unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {_NEW_RELEASE} or {_PURGE}")
+        raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {_NEW_RELEASE} or {_PURGE}")
     version = _ERN.search(namespace)
     if version is None:
         shown = namespace[1:][:_SHOWN_LETTERS] or "none"
-        raise _unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
+        raise unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
     major, minors = version.groups()
     if major not in _MAJORS:
         dotted = ".".join((major, *minors))
-        raise _unreadable(f"It is of ERN {dotted}; versions 3 and 4 can be read")
+        raise unreadable(f"It is of ERN {dotted}; versions 3 and 4 can be read")
     return name == _PURGE
 
 

@@ -12,7 +12,8 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.files import Files
-from proofsweep.sources.ddex_message import CompletionNames, ErnMessage, Role, examine, read_message, read_xml
+from proofsweep.sources.bounded_xml import read_xml
+from proofsweep.sources.ddex_message import CompletionNames, ErnMessage, Role, examine, read_message
 from tests.unit.files.held_file import HeldFile
 from tests.worlds.ddex_messages import ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Sent, Track, purge, sent
 from tests.worlds.ddex_messages import batch_manifest as manifest
