@@ -9,13 +9,13 @@ from tempfile import TemporaryFile
 import pyarrow as pa
 
 from proofsweep.config.locations import is_within
-from proofsweep.domain.items import Row, WorkItem, raw_bytes, utf8_text
+from proofsweep.domain.items import WorkItem, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import ITEMS, Results, parquet_of, read_table
-from proofsweep.store.rows import planned_row
+from proofsweep.store.rows import planned_columns
 from proofsweep.store.runs import RunRecord
 
 _OBJECT_ROWS = 100_000  # items in one object
@@ -36,21 +36,19 @@ class Listing:
         self.unread: list[str] = []  # the paths of folders that could not be read, relative to the root
         self._hashes = array("q")
         self._places = array("q")
-        self._waiting: list[Row] = []
+        self._waiting: list[WorkItem] = []
         self._file = TemporaryFile()  # noqa: SIM115 - closed with the listing
         weakref.finalize(self, self._file.close)
         self._writer = pa.ipc.new_stream(self._file, ITEMS, options=_COMPRESSED)
 
     def add(self, item: WorkItem) -> None:
         self.rows += 1
-        self._hashes.append(hash(item.item_id))
-        self._places.append(hash(utf8_text(item.audio)))
         ineligible = item.ineligible
         if ineligible is not None and ineligible.reason == Reason.UNREADABLE_FOLDER:
             path = item.relative_path or ""
             if path.endswith("/"):
                 self.unread.append(path)
-        self._waiting.append(planned_row(item))
+        self._waiting.append(item)
         if len(self._waiting) == _ROWS_AT_ONCE:
             self._write_waiting()
 
@@ -76,17 +74,23 @@ class Listing:
     @property
     def items(self) -> HashedItems:
         """The items, each as often as it is listed."""
+        self._write_waiting()
         return HashedItems(self._hashes)
 
     @property
     def places(self) -> HashedItems:
         """Where the audio of the items is."""
+        self._write_waiting()
         return HashedItems(self._places)
 
     def _write_waiting(self) -> None:
-        if self._waiting:
-            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=ITEMS))
-            self._waiting = []
+        items = self._waiting
+        if not items:
+            return
+        self._hashes.extend(hash(item.item_id) for item in items)
+        self._places.extend(hash(utf8_text(item.audio)) for item in items)
+        self._writer.write_batch(pa.RecordBatch.from_pydict(planned_columns(items), schema=ITEMS))
+        self._waiting = []
 
 
 def gone_since(results: Results, listing: Listing, environment: str, identity: str) -> set[str]:

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from operator import attrgetter
 from typing import Any, assert_never
 
 from proofsweep.domain.exchanges import DATE_AGE, Call, Exchange
@@ -275,17 +276,23 @@ def usage_rows(usage: PartnerUsageResponse, asked_at: datetime) -> list[Row]:
     return rows
 
 
-def planned_row(item: WorkItem) -> Row:
-    row: Row = {name: getattr(item, name) for name in _AS_PLANNED}
-    row["audio"] = raw_bytes(item.audio)
-    row["sidecar"] = None if item.sidecar is None else raw_bytes(item.sidecar)
-    row["tags"] = item.tags_json
-    row["declared"] = declared_json(item.declared)
-    row["reason"] = row["detail"] = None
-    if item.ineligible is not None:
-        row["reason"] = str(item.ineligible.reason)
-        row["detail"] = item.ineligible.detail
-    return row
+def planned_columns(items: Sequence[WorkItem]) -> dict[str, list[object]]:
+    """Return the columns of planned items, as lists of their cells."""
+    columns: dict[str, list[object]] = {}
+    for name in _AS_PLANNED:
+        columns[name] = list(map(attrgetter(name), items))
+    columns["audio"] = [raw_bytes(item.audio) for item in items]
+    columns["sidecar"] = [_raw_or_none(item.sidecar) for item in items]
+    columns["tags"] = [item.tags_json for item in items]
+    columns["declared"] = [declared_json(item.declared) for item in items]
+    refusals = [item.ineligible for item in items]
+    columns["reason"] = [refusal and str(refusal.reason) for refusal in refusals]
+    columns["detail"] = [refusal and refusal.detail for refusal in refusals]
+    return columns
+
+
+def _raw_or_none(location: str | None) -> bytes | None:
+    return None if location is None else raw_bytes(location)
 
 
 def planned_item(row: Row) -> WorkItem:

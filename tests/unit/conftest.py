@@ -21,7 +21,7 @@ from proofsweep.store.legs import HeldLeg, Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import ITEMS, Results, parquet_of
-from proofsweep.store.rows import planned_row
+from proofsweep.store.rows import planned_columns
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.leg import Leg
@@ -111,8 +111,8 @@ class LegBuilder:
             batch_items=batch_items,
         )
         for number, batch in enumerate(plan.batches):
-            rows = [planned_row(item) for item in work[batch.start : batch.stop]]
-            content = parquet_of(ITEMS.empty_table().from_pylist(rows, schema=ITEMS))
+            columns = planned_columns(work[batch.start : batch.stop])
+            content = parquet_of(ITEMS.empty_table().from_pydict(columns, schema=ITEMS))
             self.results.store.create(items_name(RUN, number), content)
         self.results.write_plan(plan)
         return plan

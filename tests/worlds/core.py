@@ -45,7 +45,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.log import EntryKind
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import ITEMS, Results, parquet_of
-from proofsweep.store.rows import planned_row
+from proofsweep.store.rows import planned_columns
 from proofsweep.verify import commit, history
 from proofsweep.verify.worker import verify_batch, work_last
 
@@ -254,7 +254,7 @@ class StoredRun:
         work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
         for number, batch in enumerate(self.plan.batches):
             some = work[batch.start : batch.stop]
-            table = pa.Table.from_pylist(list(map(planned_row, some)), schema=ITEMS)
+            table = pa.Table.from_pydict(planned_columns(some), schema=ITEMS)
             self.results.store.create(layout.items_name(self.plan.run_id, number), parquet_of(table))
 
     def write_plan(self) -> None:

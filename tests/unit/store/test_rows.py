@@ -18,7 +18,7 @@ from proofsweep.domain.models import VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.store.parts import ITEMS, SCHEMAS
-from proofsweep.store.rows import RowContext, exchange_row, planned_item, planned_row, row_of
+from proofsweep.store.rows import RowContext, exchange_row, planned_columns, planned_item, row_of
 
 from .. import left_behind
 
@@ -216,7 +216,9 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
 )
 def test_a_planned_item_is_read_as_it_was_written(item: WorkItem) -> None:
     """Its locations are the same bytes, also if a file's name is not UTF-8."""
-    assert planned_item(read_back(planned_row(item), ITEMS)) == item
+    (row,) = pa.Table.from_pydict(planned_columns([item]), schema=ITEMS).to_pylist()
+
+    assert planned_item(read_back(row, ITEMS)) == item
 
 
 ANY_TEXT = st.text(st.characters())
