@@ -4,7 +4,8 @@ There are two checks: of the listing when the run is planned, and of the content
 one that cannot be sent becomes ineligible, with its reason.
 """
 
-import json
+from collections.abc import Mapping
+from json.encoder import encode_basestring as _quoted
 
 from proofsweep.domain.exchanges import SLOT_BYTES
 from proofsweep.domain.items import (
@@ -27,8 +28,6 @@ SIDECAR_BYTES = 1024 * 1024
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})
 _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
-_JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once: `json.dumps` makes one for each row
-
 
 def work_item_of(row: ManifestRow, catalog_name: str, sidecar_field: str | None) -> WorkItem:
     """Turn a manifest row into a work item, eligible or not; without a `sidecar_field`, no pair is.
@@ -37,8 +36,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, sidecar_field: str | None)
     """
     tags_json, audio_bytes = None, None
     if row.tags:
-        tags = {utf8_text(name): utf8_text(value) for name, value in row.tags.items()}
-        tags_json = _JSON(tags)
+        tags_json = _json_of(row.tags)
     if isinstance(row.audio_facts, FileFacts):
         audio_bytes = row.audio_facts.size_bytes
     return WorkItem(
@@ -57,6 +55,15 @@ def work_item_of(row: ManifestRow, catalog_name: str, sidecar_field: str | None)
         is_touched=row.is_touched,
         ineligible=_judge_listing(row, sidecar_field),
     )
+
+
+def _json_of(tags: Mapping[str, str]) -> str:
+    written = [f"{_quoted(name)}: {_quoted(value)}" for name, value in tags.items()]
+    text = f"{{{', '.join(written)}}}"
+    if utf8_text(text) == text:
+        return text
+    # Some name or value is no UTF-8.
+    return _json_of({utf8_text(name): utf8_text(value) for name, value in tags.items()})
 
 
 def _judge_listing(row: ManifestRow, sidecar_field: str | None) -> Ineligible | None:

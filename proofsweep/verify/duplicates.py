@@ -43,8 +43,8 @@ class PossibleCopies:
                 self._first[mode_and_size] = item
             return
         first = self._first[mode_and_size]
-        self._first[mode_and_size] = None
         if first is not None:
+            self._first[mode_and_size] = None
             self._heads.add((*mode_and_size, self._head_of(first)))
         head = (*mode_and_size, self._head_of(item))
         self.count += head in self._heads

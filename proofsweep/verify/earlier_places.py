@@ -64,9 +64,9 @@ class EarlierPlaces:
         is_there = item.ineligible is None or item.audio_version is not None
         if not item.audio or not is_there or item.is_delivered:  # a file of a release may be delivered once more
             return
-        where = item.manifest_line or item.audio
-        suspect = _Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where)
-        if len(self._places) <= _FEW_ITEMS or self._is_elsewhere(suspect):
+        if len(self._places) <= _FEW_ITEMS or self._is_elsewhere(item):
+            where = item.manifest_line or item.audio
+            suspect = _Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where)
             self._suspects.append(suspect)
 
     def refuse_other_audio(self, whole: Listing | None = None) -> None:
@@ -109,15 +109,17 @@ class EarlierPlaces:
 
         return in_order(items), in_order(places), in_order(versions)
 
-    def _is_elsewhere(self, listed: _Suspect) -> bool:
+    def _is_elsewhere(self, listed: WorkItem) -> bool:
         """Whether a row of the item may be of another place, and of another version."""
         items, places, versions = self._known
         item_id = hash(listed.item_id)
-        version = hash(listed.version)
-        place = hash(utf8_text(listed.audio))
         index = bisect_left(items, item_id)
+        if index == len(items) or items[index] != item_id:
+            return False
+        version = hash(listed.audio_version)
+        place = self._places[-1]
         while index < len(items) and items[index] == item_id:
-            is_other_version = listed.version is None or versions[index] != version
+            is_other_version = listed.audio_version is None or versions[index] != version
             if places[index] != place and is_other_version:
                 return True
             index += 1
