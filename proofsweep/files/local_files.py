@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 
-from proofsweep.config.locations import is_within, one_line, path_within
+from proofsweep.config.locations import is_within, location_in, one_line, path_within, split_location
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -134,8 +134,8 @@ class LocalFiles:
             return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
         # Folders on the way are resolved once, since a million files lie in few. Only a link, and a path that may lead
         # out of the root, is resolved by itself.
-        folder, name = posixpath.split(location)
-        path = posixpath.join(self._real_folder(folder), name)
+        folder, name = split_location(location)
+        path = location_in(self._real_folder(folder), name)
         if name not in {"", ".", ".."} and is_within(path, self._root):
             status = os.lstat(path)
             if not stat.S_ISLNK(status.st_mode):

@@ -5,8 +5,9 @@ import posixpath
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from proofsweep.config.locations import one_line, path_within, resolved_location
 from proofsweep.domain.errors import CatalogError, SourceError
@@ -127,6 +128,7 @@ class CatalogBase:
         self.boundary = self.root if is_confined else None  # what lies outside must not be named
         self.name = utf8_text(name or posixpath.basename(self.root) or self.root)
         self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
+        self._beginning: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(self._beginning_of_names)
         self._written = posixpath.join(folder, "")
         self._resolved = posixpath.join(self._real(folder), "")
 
@@ -134,6 +136,16 @@ class CatalogBase:
         """Name a file relative to the root; absolute if it lies outside it."""
         if not location:
             return ""
+        folder, _, name = location.rpartition("/")
+        if name in {"", ".", ".."} or not location.startswith("/"):
+            return self._named(location)
+        return self._beginning(folder) + name
+
+    def _beginning_of_names(self, folder: str) -> str:
+        """Return how the names of all files in a folder begin: a million files lie in few."""
+        return self._named(f"{folder}/-").removesuffix("-")
+
+    def _named(self, location: str) -> str:
         if not location.startswith("/"):  # a URL
             return path_within(location, self.root)
         # A link in the folder keeps its own name, however the catalog was spelled.
@@ -147,7 +159,7 @@ class CatalogBase:
 
     def without_dots(self, location: str) -> str:
         """Return a location without `..`: after a link, only the system knows what that means."""
-        if ".." not in location.split("/") or not kind_of(location).has_folders:
+        if ".." not in location or ".." not in location.split("/") or not kind_of(location).has_folders:
             return location
         folder, name = posixpath.split(location)
         return posixpath.normpath(posixpath.join(self._real(folder), name))
@@ -188,23 +200,34 @@ class SupplierFolder:
         return names
 
 
-def with_facts(row: ManifestRow, facts_of: FactsOf, base: CatalogBase) -> ManifestRow:
-    """Return a row with the names and facts of its files; of one that is `refused` already, nothing is asked."""
-    refused = row.refused
-    facts: dict[str, FileFacts | Unlisted | None] = {"audio": None, "sidecar": None}
-    for role, location in (("audio", row.audio), ("sidecar", row.sidecar)):
-        if location is None or row.refused is not None:
-            continue
-        try:
-            facts[role] = facts_of(location)
-        except SourceError as error:
-            words = f"{row.where}, {role}" if row.where else f"Of the {role}"
-            refused = refused or Ineligible(Reason(error.reason), f"{words}: {error.message}")
-    return replace(
-        row,
-        named_audio=base.named(row.audio),
-        named_sidecar=base.named(row.sidecar),
-        audio_facts=facts["audio"],
-        sidecar_facts=facts["sidecar"],
-        refused=refused,
-    )
+class Findings(NamedTuple):
+    """What is known of the files of a row."""
+
+    audio: FileFacts | Unlisted | None = None
+    sidecar: FileFacts | Unlisted | None = None
+    refused: Ineligible | None = None  # why the row is not sent
+
+
+def findings_of(
+    audio: str | None, sidecar: str | None, facts_of: FactsOf, refused: Ineligible | None = None, where: str = ""
+) -> Findings:
+    """Ask for the facts of a row's files; of a row that is `refused` already, nothing is asked."""
+    if refused is not None:
+        return Findings(refused=refused)
+    audio_facts, unusable = _asked(audio, "audio", facts_of, where)
+    if sidecar is None:
+        return Findings(audio_facts, None, unusable)
+    sidecar_facts, unusable_sidecar = _asked(sidecar, "sidecar", facts_of, where)
+    return Findings(audio_facts, sidecar_facts, unusable or unusable_sidecar)
+
+
+def _asked(
+    location: str | None, role: str, facts_of: FactsOf, where: str
+) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
+    if location is None:
+        return None, None
+    try:
+        return facts_of(location), None
+    except SourceError as error:
+        words = f"{where}, {role}" if where else f"Of the {role}"
+        return None, Ineligible(Reason(error.reason), f"{words}: {error.message}")

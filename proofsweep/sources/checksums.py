@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from proofsweep.config.locations import is_within, one_line
+from proofsweep.config.locations import is_within, one_line, split_location
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Declared, ManifestRow, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
@@ -143,7 +143,7 @@ class Checksums:
         In buckets, where looking is a listing, no list is searched.
         """
         folders = list[str]()
-        folder = posixpath.dirname(audio)
+        folder, _ = split_location(audio)
         while folder.startswith("/") and folder not in self._looked_into:
             self._looked_into.add(folder)
             folders.append(folder)

@@ -209,5 +209,7 @@ def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, name
 
 
 def cell_at(cells: Sequence[str], index: int | None) -> str | None:
-    text = "" if index is None else cells[index]
+    if index is None:
+        return None
+    text = cells[index]
     return text if text.strip() else None

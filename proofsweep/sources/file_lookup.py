@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 from proofsweep.config.locations import (
     is_windows,
     is_within,
+    location_in,
     one_line,
     path_of,
     root_and_key,
+    split_location,
     without_secrets,
 )
 from proofsweep.domain.errors import CatalogError, SourceError
@@ -152,7 +154,7 @@ class FileLookup:
         # found by listings alone.
         if not location.startswith("/") or not self._is_there(location):
             return location
-        folder, name = posixpath.split(location)
+        folder, name = split_location(location)
         return self._as_in_listing(self._listed_folder(folder), name)
 
     def _facts_of(self, location: str) -> FileFacts | Unlisted | None:
@@ -198,7 +200,7 @@ class FileLookup:
 
     def _as_listed(self, path: str) -> str:
         """Look for each name of a path in the listing of its folder, from the top down."""
-        folder, name = posixpath.split(path)
+        folder, name = split_location(path)
         if path in {self._top, "/"} or not name:
             return path
         return self._as_in_listing(self._listed_folder(folder), name)
@@ -207,7 +209,7 @@ class FileLookup:
         names = self._names(folder)
         if names is not None and name not in names.known:
             name = match_of(name, names.alike(name)).location or name
-        return posixpath.join(folder, name)
+        return location_in(folder, name)
 
     def _names_in(self, folder: str) -> FolderNames | None:
         if kind_of(folder).is_found_by_listing:

@@ -19,7 +19,7 @@ from proofsweep.files.files import Files
 from proofsweep.files.folder_listing import Cause, Folder, awaited_name, ignored_words, why_awaited
 from proofsweep.files.presence import away_or_gone
 from proofsweep.files.stand_ins import words_of_placeholder
-from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, findings_of, refusal
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, CompletionNames, XmlFile, xml_in
@@ -215,18 +215,21 @@ class FolderScan(Catalog):
         beside: Beside = NOTHING_BESIDE,
         known: Mapping[str, FileFacts] = MappingProxyType({}),
     ) -> ManifestRow:
-        row = ManifestRow(
-            number=next(self._numbers),
-            audio=location,
-            sidecar=beside.sidecar,
-            contested_sidecar=beside.contested,
-            refused=beside.refused,
-        )
-
         def facts_of(path: str) -> FileFacts | None:
             return known.get(posixpath.basename(path)) or self._source.facts(path)
 
-        return with_facts(row, facts_of, self._base)
+        findings = findings_of(location, beside.sidecar, facts_of, beside.refused)
+        return ManifestRow(
+            number=next(self._numbers),
+            audio=location,
+            sidecar=beside.sidecar,
+            named_audio=self._base.named(location),
+            named_sidecar=self._base.named(beside.sidecar),
+            audio_facts=findings.audio,
+            sidecar_facts=findings.sidecar,
+            refused=findings.refused,
+            contested_sidecar=beside.contested,
+        )
 
     def has_no_row(self, location: str) -> bool:
         """Whether a file is no row even if a message names it: a sidecar, or one that a person excludes."""

@@ -1,7 +1,6 @@
 """Read manifests as a catalog: one file of rows, or several that match a glob. An item has one row."""
 
 import hashlib
-import posixpath
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +14,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from proofsweep.config.locations import one_line
+from proofsweep.config.locations import one_line, split_location
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
 from proofsweep.domain.items import (
     Declared,
-    FileFacts,
     ManifestRow,
-    Unlisted,
     id_without_audio,
     proof_id_of,
     utf8_text,
@@ -33,7 +30,16 @@ from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, p
 from proofsweep.files.files import Files
 from proofsweep.files.folder_listing import FOLDERS_KEPT, Cause, ignored_words
 from proofsweep.files.names import composed
-from proofsweep.sources.catalog import Catalog, CatalogBase, ListFacts, SupplierFolder, refusal, with_facts
+from proofsweep.sources.catalog import (
+    Catalog,
+    CatalogBase,
+    FactsOf,
+    Findings,
+    ListFacts,
+    SupplierFolder,
+    findings_of,
+    refusal,
+)
 from proofsweep.sources.cells import BINARY, cells_without_value, value_of
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
@@ -171,55 +177,61 @@ class Manifests(Catalog):
     def _row(self, number: int, line: _Line, lookup: FileLookup) -> ManifestRow:
         columns = line.columns
         audio, sidecar = _located(line, lookup)
-        tags = self._tags_of(line)
         beside, unlisted = NOTHING_BESIDE, None
         # Without a column for sidecars, the one that lies beside the audio is sent with it.
         if audio and columns.sidecar is None and line.refused is None:
             audio = lookup.listed(audio)
-            folder, unlisted = self._beside(posixpath.dirname(audio))
+            folder, unlisted = self._beside(split_location(audio)[0])
             beside = folder.get(audio, NOTHING_BESIDE)
             sidecar = beside.sidecar
             self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
+        facts_of = _with_known_sidecar(lookup.facts, beside)
+        findings = findings_of(audio, sidecar, facts_of, line.refused or beside.refused, line.where)
+        refused = findings.refused
+        instead = ""
+        if refused is None:
+            instead = _nearest_words((audio, sidecar), findings, lookup)
+            # Nobody knows whether a sidecar lies beside it: it is not sent alone.
+            if unlisted is not None:
+                refused = _refused_unlisted(line, unlisted)
         item_id = line.item_id
         if audio is None and not item_id:
             item_id = id_without_audio(self.name, number)
-        named = ManifestRow(
+        named_audio = self._base.named(audio)
+        return ManifestRow(
             number=number,
             audio=audio,
             sidecar=sidecar,
+            named_audio=named_audio,
+            named_sidecar=self._base.named(sidecar),
             item_id=item_id,
-            tags=tags,
-            refused=line.refused or beside.refused,
+            tags=self._tags_of(line, named_audio),
+            audio_facts=findings.audio,
+            sidecar_facts=findings.sidecar,
+            refused=refused,
             where=line.where,
+            instead=instead,
             contested_sidecar=beside.contested,
+            declared=self._declared_by(line),
         )
 
-        def facts_of(location: str) -> FileFacts | Unlisted | None:
-            known = beside.facts if location == sidecar else None
-            return known or lookup.facts(location)
-
-        row = with_facts(named, facts_of, self._base)
-        row = _with_nearest(row, lookup)
-        # Nobody knows whether a sidecar lies beside it: it is not sent alone.
-        if unlisted is not None and row.refused is None:
-            row = replace(row, refused=_refused_unlisted(line, unlisted))
-        supplier_tags = self._supplier.tags_of(row.named_audio, columns.tags)
-        if supplier_tags:
-            row = replace(row, tags={**tags, **supplier_tags})
-        if columns.digests:
-            digests, unused = columns.digests_in(line.cells)
-            self.ignored[Cause.UNUSED_CHECKSUMS] += unused
-            row = replace(row, declared=Declared(digests=digests))
-        return row
-
-    def _tags_of(self, line: _Line) -> dict[str, str]:
-        tags = line.columns.tags_in(line.cells)
-        name = line.columns.supplier
+    def _tags_of(self, line: _Line, named_audio: str) -> Mapping[str, str]:
+        columns = line.columns
+        tags = columns.tags_in(line.cells)
         # One supplier, however it is spelled, is one group of files.
-        if name in tags:
+        name = columns.supplier
+        if name is not None and name in tags:
             supplier = tags[name]
             tags[name] = self._suppliers.setdefault(key_of_value(supplier), supplier)
+        tags.update(self._supplier.tags_of(named_audio, columns.tags))
         return tags
+
+    def _declared_by(self, line: _Line) -> Declared | None:
+        if not line.columns.digests:
+            return None
+        digests, unused = line.columns.digests_in(line.cells)
+        self.ignored[Cause.UNUSED_CHECKSUMS] += unused
+        return Declared(digests=digests)
 
     def _why_no_row(self, line: _Line, lookup: FileLookup) -> Cause | None:
         if line.is_below and not self._is_there(line, lookup):
@@ -299,14 +311,15 @@ class Manifests(Catalog):
                 self.lists.append(facts)
 
     def _lines_of(self, manifest: ManifestFile, facts: ListFacts, note: Note | None) -> Iterator[_Line]:
-        folder, words = manifest.folder, manifest.words
+        folder, words, has_one_header = manifest.folder, manifest.words, manifest.has_one_header
         for number, columns, read in manifest.records(note, facts):
             joined = "".join(read)
             cells, failed = read, cells_without_value(read, joined)
+            where, mistake = f"{words} {number}", None
             if failed:
                 cells, joined = self._without_errors(columns, read, failed, is_counted=note is not None)
-            where, mistake = f"{words} {number}", columns.mistake_in(failed)
-            if not joined.strip() and mistake is None and manifest.has_one_header:
+                mistake = columns.mistake_in(failed)
+            if has_one_header and mistake is None and not joined.strip():
                 self.ignored[Cause.EMPTY_ROWS] += note is not None
                 continue
             audio, bad_audio = self._cells.located(columns.audio_in(cells), folder)
@@ -379,14 +392,19 @@ def _refused_unlisted(line: _Line, error: SourceError) -> Ineligible:
     return Ineligible(Reason.UNREADABLE_FOLDER, detail)
 
 
-def _with_nearest(row: ManifestRow, lookup: FileLookup) -> ManifestRow:
-    """Return a row that says what is there in place of its first file that is not there."""
-    if row.refused is not None:
-        return row
-    for location, facts in ((row.audio, row.audio_facts), (row.sidecar, row.sidecar_facts)):
+def _with_known_sidecar(facts_of: FactsOf, beside: Beside) -> FactsOf:
+    """Give a sidecar the facts that the listing of its folder gave, so that it is not asked for by itself."""
+    if beside.facts is None:
+        return facts_of
+    return lambda location: beside.facts if location == beside.sidecar else facts_of(location)
+
+
+def _nearest_words(locations: tuple[str | None, str | None], findings: Findings, lookup: FileLookup) -> str:
+    """Return what is there in place of a row's first file that is not there; empty if all are there."""
+    for location, facts in zip(locations, (findings.audio, findings.sidecar), strict=True):
         if location and facts is None:
-            return replace(row, instead=lookup.missing_words(location))
-    return row
+            return lookup.missing_words(location)
+    return ""
 
 
 class RepeatedIds:

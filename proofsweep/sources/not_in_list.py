@@ -5,7 +5,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from proofsweep.config.locations import is_within
+from proofsweep.config.locations import is_within, split_location
 from proofsweep.domain.items import ManifestRow
 from proofsweep.files.files import Files
 from proofsweep.files.names import caseless, is_audio_name
@@ -21,12 +21,16 @@ class ListedFiles:
         self._base = base
         self._hashes = array("q")
         self._top: str | None = None
+        self._last_folder: str | None = None  # the files of one mostly stand together
 
     def add(self, row: ManifestRow) -> None:
         if row.audio is None or row.audio_facts is None or not row.audio.startswith("/"):
             return
         self._hashes.append(hash(caseless(row.named_audio)))
-        folder = posixpath.dirname(row.audio)
+        folder, _ = split_location(row.audio)
+        if folder == self._last_folder:
+            return
+        self._last_folder = folder
         if self._top is None or not is_within(folder, self._top):
             self._top = posixpath.commonpath([folder, self._top or folder])
 

@@ -30,10 +30,10 @@ class NotesBelow:
 
     def may_be_note(self, columns: Columns, cells: Sequence[str]) -> bool:
         """Judge the next row; one that is no note is counted among the rows above."""
-        audio, others = _parts_of(columns, cells)
-        is_file = is_audio_name(audio)
+        is_file = columns.audio is not None and is_audio_name(cells[columns.audio].strip())
         if is_file and self._rows >= _ROWS_COMPARED:
             return False
+        audio, others = _parts_of(columns, cells)
         if not is_file and self._rows and self._is_note(columns, audio, others):
             return True
         self._rows += 1

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, with_facts
+from proofsweep.sources.catalog import CatalogBase, findings_of
 
 
 @pytest.fixture
@@ -67,6 +67,6 @@ def facts_of(location: str) -> FileFacts | None:
 )
 def test_a_file_that_cannot_be_examined_is_the_fault_of_its_row(audio: str, sidecar: str | None, role: str) -> None:
     """The row says which file it is, the audio first, and why; the other rows go on."""
-    row = with_facts(ManifestRow(number=0, audio=audio, sidecar=sidecar), facts_of, CatalogBase("/drop"))
+    findings = findings_of(audio, sidecar, facts_of)
 
-    assert row.refused == Ineligible(Reason.SOURCE_FORBIDDEN, f"Of the {role}: Forbidden.")
+    assert findings.refused == Ineligible(Reason.SOURCE_FORBIDDEN, f"Of the {role}: Forbidden.")
