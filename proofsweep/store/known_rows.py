@@ -101,7 +101,11 @@ class HashedItems:
     """A set of item IDs, or of keys with one, by their hashes: a set of text needs a gigabyte for ten million."""
 
     def __init__(self, hashes: Iterable[int]) -> None:
-        self._hashes = array("q", sorted(hashes))
+        numbers = array("q", hashes)
+        # Sorted by Arrow: a list of Python's numbers takes four times their memory.
+        column = pa.Int64Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+        self._hashes = array("q")
+        self._hashes.frombytes(column.sort().to_numpy().tobytes())
 
     def __len__(self) -> int:
         return len(self._hashes)

@@ -74,6 +74,8 @@ class EarlierPlaces:
         if not self._suspects:
             return
         newest = self._newest_rows({suspect.item_id for suspect in self._suspects})
+        if not newest:
+            return
         identities = {run.plan.run_id: run.plan.identity for run in self._latest.runs.counted_first()}
         places = HashedItems(self._places) if whole is None else whole.places
         for suspect in self._suspects:
