@@ -132,6 +132,8 @@ def _printable_letter(letter: str) -> str:
 
 
 def is_windows(written: str) -> bool:
+    if ":" not in written and "\\" not in written:
+        return False
     return _WINDOWS.match(written) is not None
 
 

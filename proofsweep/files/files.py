@@ -151,12 +151,13 @@ class Files:
         self._at(location)
 
     def _at(self, location: str) -> FileAccess:
-        kind, root = kind_of(location), self._root
+        is_local, root = kind_of(location) is LOCAL, self._root
         # A path of this machine may lead into the root by a link, which is seen only when it is used.
-        is_seen_later = kind is LOCAL and self._is_rooted_here
-        if root is not None and not is_seen_later and not is_within(location, root):
+        if is_local and self._is_rooted_here:
+            return self._local
+        if root is not None and not is_within(location, root):
             raise outside_catalog(root)
-        return self._local if kind is LOCAL else self.buckets
+        return self._local if is_local else self.buckets
 
 
 def real_location(location: str) -> str:

@@ -46,7 +46,7 @@ class LocalFiles:
     def __init__(self, root: str | None, rule: ListingRule) -> None:
         self._root = root
         self._rule = rule
-        self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
+        self._inside = lru_cache(FOLDERS_KEPT)(self._beginning_inside)
 
     def facts(self, location: str) -> FileFacts | None:
         try:
@@ -135,12 +135,19 @@ class LocalFiles:
         # Folders on the way are resolved once, since a million files lie in few. Only a link, and a path that may lead
         # out of the root, is resolved by itself.
         folder, name = split_location(location)
-        path = location_in(self._real_folder(folder), name)
-        if name not in {"", ".", ".."} and is_within(path, self._root):
-            status = os.lstat(path)
+        beginning = self._inside(folder)
+        if beginning is not None and name not in {"", ".", ".."}:
+            status = os.lstat(beginning + name)
             if not stat.S_ISLNK(status.st_mode):
                 return status
         return os.stat(path_inside(location, self._root))  # noqa: PTH116 -- as above
+
+    def _beginning_inside(self, folder: str) -> str | None:
+        """Return what the paths without links of files in a folder begin with; None if it may lie outside the root."""
+        real = os.path.realpath(folder)
+        if self._root is not None and not is_within(real, self._root):
+            return None
+        return location_in(real, "")
 
 
 class LocalFile(OpenFile):

@@ -142,8 +142,10 @@ class Checksums:
 
         In buckets, where looking is a listing, no list is searched.
         """
-        folders = list[str]()
         folder, _ = split_location(audio)
+        if folder in self._looked_into:
+            return
+        folders = list[str]()
         while folder.startswith("/") and folder not in self._looked_into:
             self._looked_into.add(folder)
             folders.append(folder)

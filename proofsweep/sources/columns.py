@@ -141,12 +141,13 @@ class Columns:
 
     def name_in(self, cells: Sequence[str]) -> str | None:
         """Return what must not name two files: the item ID, or what stands in a column `id` that nobody chose."""
-        index = self.claimed_id if self.item_id is None else self.item_id
-        cell = cell_at(cells, index)
+        if self.item_id is not None:
+            return self.id_in(cells)
+        cell = cell_at(cells, self.claimed_id)
         return None if cell is None else _value_of(cell)
 
     def tags_in(self, cells: Sequence[str]) -> dict[str, str]:
-        tags = dict[str, str]()
+        tags: dict[str, str] = {}
         for name, index in self.tags.items():
             value = _value_of(cells[index])
             if value:

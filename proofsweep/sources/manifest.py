@@ -184,13 +184,14 @@ class Manifests(Catalog):
             folder, unlisted = self._beside(split_location(audio)[0])
             beside = folder.get(audio, NOTHING_BESIDE)
             sidecar = beside.sidecar
-            self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
+            if sidecar is not None:
+                self.ignored[Cause.SIDECARS_BESIDE] += 1
         facts_of = _with_known_sidecar(lookup.facts, beside)
         findings = findings_of(audio, sidecar, facts_of, line.refused or beside.refused, line.where)
         refused = findings.refused
         instead = ""
         if refused is None:
-            instead = _nearest_words((audio, sidecar), findings, lookup)
+            instead = _nearest_words(audio, sidecar, findings, lookup)
             # Nobody knows whether a sidecar lies beside it: it is not sent alone.
             if unlisted is not None:
                 refused = _refused_unlisted(line, unlisted)
@@ -223,7 +224,8 @@ class Manifests(Catalog):
         if name is not None and name in tags:
             supplier = tags[name]
             tags[name] = self._suppliers.setdefault(key_of_value(supplier), supplier)
-        tags.update(self._supplier.tags_of(named_audio, columns.tags))
+        if self._supplier.number is not None:
+            tags.update(self._supplier.tags_of(named_audio, columns.tags))
         return tags
 
     def _declared_by(self, line: _Line) -> Declared | None:
@@ -399,11 +401,12 @@ def _with_known_sidecar(facts_of: FactsOf, beside: Beside) -> FactsOf:
     return lambda location: beside.facts if location == beside.sidecar else facts_of(location)
 
 
-def _nearest_words(locations: tuple[str | None, str | None], findings: Findings, lookup: FileLookup) -> str:
+def _nearest_words(audio: str | None, sidecar: str | None, findings: Findings, lookup: FileLookup) -> str:
     """Return what is there in place of a row's first file that is not there; empty if all are there."""
-    for location, facts in zip(locations, (findings.audio, findings.sidecar), strict=True):
-        if location and facts is None:
-            return lookup.missing_words(location)
+    if audio and findings.audio is None:
+        return lookup.missing_words(audio)
+    if sidecar and findings.sidecar is None:
+        return lookup.missing_words(sidecar)
     return ""
 
 

@@ -267,6 +267,9 @@ class ManifestFile:
         header = tuple(map(_name_in_header, names))
         width = len(header)
         for number, cells in chain(head[position + 1 :], rows):
+            if len(cells) == width:
+                yield number, header, cells
+                continue
             # A row that is cut in another way would have its audio in the column of something else.
             if "".join(cells[width:]).strip():
                 raise ValueError(f"{word} {number} has {len(cells)} cells, the header {width}")

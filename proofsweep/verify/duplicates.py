@@ -54,9 +54,9 @@ class PossibleCopies:
         """Return what copies have in common; None of a file that is not looked into, or cannot be."""
         if kind_of(item.audio).has_version_of_content:
             return item.audio_version
-        self._looks += 1
-        if self._looks > _MOST_LOOKS:
+        if self._looks == _MOST_LOOKS:
             return None
+        self._looks += 1
         try:
             with open_audio(item.audio, self._files) as audio:
                 return audio.head_digest()

@@ -37,8 +37,10 @@ class FirstLook:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             while portion := list(islice(waiting, _READ_AHEAD)):
                 doubtful = [item for row, item in portion if self._is_doubtful(row, item)]
-                looked = iter(pool.map(self._look_into, doubtful))
-                judged = {item.manifest_row: next(looked) for item in doubtful}
+                judged = {}
+                if doubtful:
+                    looked = pool.map(self._look_into, doubtful)
+                    judged = {item.manifest_row: item for item in looked}
                 for _, item in portion:
                     yield judged.get(item.manifest_row, item)
 
