@@ -45,6 +45,9 @@ _SHOWN_LETTERS = 1_000
 _HEADERS_KEPT = 1_000  # JSON lines may each have columns of their own
 _GZIP = b"\x1f\x8b"
 _TEXT, _JSON, _PARQUET, _WORKBOOK = "text", "JSON lines", "Parquet", "workbook"
+_IN_LINES = frozenset({_TEXT, _JSON})  # text in some encoding; the others are read at any place of the file
+_WITHOUT_HEADER = frozenset({_JSON})  # each record says its own columns
+_WRITTEN_BY_PEOPLE = frozenset({_TEXT, _WORKBOOK})  # totals and notes may stand below the rows
 _FORMATS = {
     ".csv": _TEXT,
     ".tsv": _TEXT,
@@ -97,12 +100,11 @@ class ManifestFile:
 
     @property
     def has_one_header(self) -> bool:
-        return self._format != _JSON
+        return self._format not in _WITHOUT_HEADER
 
     @property
     def may_have_notes(self) -> bool:
-        """Whether people write into it: then totals and notes may stand below its rows."""
-        return self._format in {_TEXT, _WORKBOOK}
+        return self._format in _WRITTEN_BY_PEOPLE
 
     @property
     def words(self) -> str:
@@ -116,7 +118,7 @@ class ManifestFile:
 
     @property
     def _is_text(self) -> bool:
-        return self._format in {_TEXT, _JSON}
+        return self._format in _IN_LINES
 
     @cached_property
     def encoding(self) -> str | None:
