@@ -15,7 +15,7 @@ from proofsweep.domain.reasons import Ineligible, Reason, about
 
 
 class Verdict(StrEnum):
-    """The verdicts of contract 2.4.2, spelled as on the wire."""
+    """The verdicts of the contract, spelled as on the wire."""
 
     VALID = "valid"
     AUDIO_CHANGED = "audioChanged"

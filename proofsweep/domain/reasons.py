@@ -68,7 +68,7 @@ class Heals(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonEntry:
-    plain: str  # what is wrong, for people who do not know the column: a clause of at most 60 characters
+    plain: str  # what is wrong: a clause of at most 60 characters, without the words of columns and verdicts
     meaning: str  # when a row has it, in a sentence
     remedy: str  # what a person does, in a clause
     at_fault: AtFault

@@ -25,7 +25,7 @@ class FileKind:
     """What is true of all files of one kind."""
 
     is_on_this_machine: bool  # on a disk or share, which other machines may lack, and which may be unmounted
-    has_folders: bool  # with `..` and links; else a prefix is there only while something lies below it
+    has_folders: bool  # that `os` knows, with `..` and links; else a prefix is there only while something lies below it
     has_version_of_content: bool  # copies have one version, as ETags are; else the version tells of the file's time
     is_cheap_to_read: bool  # so that a file may be read through before it is sent
     is_found_by_listing: bool  # since each look at a file is a request

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.outcomes import Action
+from proofsweep.files.formats import AudioFormat
 
 TIME = "timestamp[us, tz=UTC]"
 _GOES_ON = r"\n {30,}"  # a line that goes on below
@@ -43,7 +44,7 @@ verdicts (leg): One row for each row of a catalog and each run.
     sidecar              string     location of the sidecar proof file
     sidecar_source       string     given, or recovered: a recovery has written these bytes there
     mode                 string     one_file or legacy_pair; null without an audio file, or with an ambiguous sidecar
-    audio_format         string     recognised from the content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown
+    audio_format         string     recognised from the content: {" ".join(AudioFormat)}
     audio_bytes          int64      size of the audio in bytes
     audio_sha256         string     hex sha256 of the bytes that were sent
     sidecar_sha256       string     hex sha256 of the sidecar that was sent
