@@ -18,7 +18,7 @@ from proofsweep.domain.models import VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.store.parts import ITEMS, SCHEMAS
-from proofsweep.store.rows import RowContext, exchange_row, planned_columns, planned_item, row_of
+from proofsweep.store.rows import RowContext, exchange_row, planned_columns, planned_item, probe_row, row_of
 
 from .. import left_behind
 
@@ -202,6 +202,11 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
     assert read_back(row, SCHEMAS["exchanges"]) == row
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
     assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"  # its target's own
+
+
+def test_each_cell_of_a_probe_has_its_column() -> None:
+    """A cell without one would be lost, and nobody would hear of it."""
+    assert set(probe_row(EXCHANGE)) <= set(SCHEMAS["probes"].names)
 
 
 @pytest.mark.parametrize(
