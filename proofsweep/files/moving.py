@@ -81,20 +81,27 @@ class Moves:
         """
         return self._names_at(folder).put_back(folder)
 
-    def files_below(self, folder: str) -> list[str]:
-        """Name all files in a folder and below it, but none whose name begins with a dot.
+    def files_below(self, folder: str) -> dict[str, FileFacts | None]:
+        """Return the facts of all files in a folder and below it, but of none whose name begins with a dot.
+
+        Those of a link that leads nowhere are None.
 
         SourceError if one of the folders cannot be listed, or is a link.
         """
-        locations: list[str] = []
+        facts_of: dict[str, FileFacts | None] = {}
         for walked in self._files.walk(folder):
             if walked.refused is not None:
                 raise SourceError(walked.refused.detail, reason=walked.refused.reason)
             if self.is_link(walked.location):
                 raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
             path = walked.location.rstrip("/")
-            locations += [f"{path}/{name}" for name in walked.files]
-        return locations
+            for name in walked.files:
+                location = f"{path}/{name}"
+                facts_of[location] = walked.known.get(name) or self.facts(location)
+        return facts_of
+
+    def facts(self, location: str) -> FileFacts | None:
+        return self._files.facts(location)
 
     def remove_empty(self, folder: str) -> None:
         self._names_at(folder).remove_empty(folder)

@@ -65,9 +65,9 @@ class DeliveredBatch:
     releases: Mapping[str, Release] = field(default_factory=dict)
     rows: list[BatchRow] = field(default_factory=list)
     missing: str | None = None  # what is not there, in a clause
-    is_settled: bool = True  # whether its messages have not changed for a while
+    is_settled: bool = True  # whether its files are the same as some time ago, as an earlier scan listed them
     folders: Collection[str] = ()  # of all deliveries of the scan, and of all releases
-    files: Collection[str] = ()  # that lay in it when the scan was over, if it is answered
+    files: Mapping[str, str] = field(default_factory=dict)  # their versions, as listed after the rows were made
 
     @property
     def sender(self) -> str:
@@ -96,11 +96,19 @@ class DeliveredBatch:
     @property
     def is_answered(self) -> bool:
         """Whether nothing more is to be expected: each file has its answer, or what is wrong with it is known."""
-        if self.needs_message or not self.is_sent:
+        if self.needs_message or not self.is_sent or not self.is_settled:
             return False
         if not self.rows:
             return self.missing is None
         return all(row.decision is Decision.ANSWERED for row in self.rows)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether it waits for nothing but that its files stay the same for a while."""
+        if self.is_settled:
+            return False
+        has_answers = bool(self.rows) and all(row.decision is Decision.ANSWERED for row in self.rows)
+        return has_answers or self._what_is_absent() is None
 
     @property
     def are_messages_whole(self) -> bool:
@@ -112,21 +120,42 @@ class DeliveredBatch:
         """The rows whose files are moved when all is answered; those of tests and withdrawn releases stay."""
         return [row for row in self.rows if not row.is_apart]
 
+    @property
+    def named_audio(self) -> list[str]:
+        """The audio of its rows that is there, also if listings leave it out."""
+        named: list[str] = []
+        for batch_row in self.moved_rows:
+            row = batch_row.row
+            if row.audio is not None and isinstance(row.audio_facts, FileFacts):
+                named.append(row.audio)
+        return named
+
     def holds(self, file: str) -> bool:
         """Whether a file below its folder moves with it: none of another delivery, a test or a withdrawn release."""
-        if file == self.completion:
-            return True
-        # The nearest folder of a delivery or release decides: deliveries lie in one another.
-        folder = posixpath.dirname(file)
-        while folder != self.location and folder not in self.folders:
-            folder = posixpath.dirname(folder)
+        return file == self.completion or self._is_own(nearest_folder(file, self.location, self.folders))
+
+    def folders_of(self, files: Iterable[str]) -> dict[str, bool]:
+        """Return the folders of deliveries and releases that hold files below its own; whether each moves with it."""
+        folders: dict[str, bool] = {}
+        for file in files:
+            folder = nearest_folder(file, self.location, self.folders)
+            folders[folder] = self._is_own(folder)
+        return folders
+
+    def _is_own(self, folder: str) -> bool:
         release = self.releases.get(folder)
         if release is None:
             return folder == self.location
         return not release.is_apart
 
     def why_incomplete(self) -> str | None:
-        """Return what is not there, in a clause; None if the batch is complete."""
+        """Return what is not there or not settled, in a clause; None if the batch is complete."""
+        absent = self._what_is_absent()
+        if absent is None and not self.is_settled:
+            return "its files are not settled yet"
+        return absent
+
+    def _what_is_absent(self) -> str | None:
         if self.needs_message:
             return "its message is not there"
         if self.completion is None and self.needs_completion:
@@ -138,7 +167,7 @@ class DeliveredBatch:
             first = printable(posixpath.basename(missing[0]))
             which = f"{len(missing):,}, the first of them {first}"
             return f"named files and messages that are not there, or not whole: {which}"
-        return None if self.is_settled else "its messages are not settled yet"
+        return None
 
     def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> None:
         """Let files wait as long as the batch is not complete."""
@@ -173,6 +202,14 @@ class DeliveredBatch:
             self.rows.clear()
         elif not self.rows:
             self.missing = None
+
+
+def nearest_folder(file: str, location: str, folders: Collection[str]) -> str:
+    """Return which delivery's or release's folder decides about a file: the nearest, since they lie in one another."""
+    folder = posixpath.dirname(file)
+    while folder != location and folder not in folders:
+        folder = posixpath.dirname(folder)
+    return folder
 
 
 class DeliveredBatches:

@@ -22,6 +22,7 @@ from proofsweep.ingest.rules import Disposition, PastAnswer
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
 _GONE = {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}
 _WITH_THE_REST = "It was accepted, and is in quarantine since another file of its delivery was not."
+_REPLACED = "Another file came in its place during the move. What was verified lies in {lies}."
 _OF_VERDICT = {"accepted": Disposition.ACCEPTED, "rejected": Disposition.QUARANTINED}
 
 
@@ -103,21 +104,24 @@ class Disposal:
             return file == batch.completion, file.lower().endswith(".xml"), file
 
         try:
-            files = self.files_of(batch)
-            if any(map(self.moves.is_link, files)):
+            listed = self.moves.files_below(batch.location)
+            versions = self._versions(listed, batch.holds, batch.named_audio)
+            if any(map(self.moves.is_link, versions)):
                 return _stays("It holds a link, and links are not moved.")
-            if not files or set(files) - set(batch.files):  # one that came meanwhile is looked at by the next pass
+            # A file that came meanwhile, or is another one by now, is looked at by the next pass.
+            if not versions or versions != batch.files:
                 return _stays()
-            digests = self._digests(batch, sorted(files, key=order))
+            digests = self._digests(batch, sorted(versions, key=order))
             name_at = partial(_in_folder, batch.location)
             names = self._free_names(batch.location, digests, disposition, name_at)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
         return Move(
-            files=names,
+            files=tuple(replace(name, version=versions[name.source]) for name in names),
             items=tuple(answered),
             disposition=disposition,
             folder=batch.location,
+            folders=batch.folders_of(listed),
             mount=self._mount_before(self.targets[disposition]),
         )
 
@@ -132,7 +136,7 @@ class Disposal:
         for item, answer in held.items:
             if _is_own(item, answer, newest):
                 own.append((item, answer))
-        wanted = _files_of_items(held, own)
+        wanted = held.files_with(own)
         try:
             self._refuse_away(replace(held, disposition=Disposition.ACCEPTED, delivered_in=folder))
             if self._is_any_there(wanted):
@@ -177,22 +181,33 @@ class Disposal:
             return self.moves.digest(held.name) is not None
         return True
 
-    def files_of(self, batch: DeliveredBatch) -> list[str]:
-        """Name the files that move with a batch; SourceError if a folder in it cannot be listed, or is a link.
+    def files_of(self, batch: DeliveredBatch) -> dict[str, str]:
+        """Return the versions of the files that move with a batch, by location.
 
-        Audio that a message names is among them, also if listings leave it out.
+        SourceError if a folder in it cannot be listed, or is a link.
         """
-        files = [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
-        for batch_row in batch.moved_rows:
-            row = batch_row.row
-            if row.audio is not None and isinstance(row.audio_facts, FileFacts):
-                files.append(row.audio)
-        return list(dict.fromkeys(files))
+        listed = self.moves.files_below(batch.location)
+        return self._versions(listed, batch.holds, batch.named_audio)
 
-    def moved(self, move: Move) -> list[DisposalResult]:
+    def _versions(
+        self, listed: Mapping[str, FileFacts | None], is_held: Callable[[str], bool], named: Iterable[str]
+    ) -> dict[str, str]:
+        """Return the versions of listed files that are held, and of those that are named, also if they are hidden."""
+        versions: dict[str, str] = {}
+        for file, facts in listed.items():
+            if is_held(file):
+                versions[file] = "" if facts is None else facts.version
+        for file in named:
+            named_facts = None if file in versions else self.moves.facts(file)
+            if named_facts is not None:
+                versions[file] = named_facts.version
+        return versions
+
+    def moved(self, move: Move, note_copied: Callable[[Move], None] = lambda _move: None) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.
 
-        Or go on with a move that was begun. If a file cannot be copied, no copy is left.
+        Or go on with a move that was begun. If a file cannot be copied, no copy is left. `note_copied` is told of a
+        delivery before its first file is removed: from then on, its move only goes forward.
         """
         *others, last = move.files
         try:
@@ -203,16 +218,58 @@ class Disposal:
         if not any(file.is_there for file in copied):
             return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * move.results
         try:
-            self._remove(move, copied[-1])
-            list(some_at_once(copied[:-1], partial(self._remove, move), AT_ONCE))
+            # The supplier may write during the copy. While nothing is removed, all can still wait for the next pass.
+            if self._was_written(move):
+                self._take_back(move)
+                return [_stays()] * move.results
+            if move.folder is not None and not move.is_copied:
+                note_copied(move)
+            stayed = self._removed(move, copied)
+            if move.files[-1].source in stayed:
+                return [_replaced(move)] * move.results
         except SourceError as error:
             # Nobody needs the right to delete what lies in quarantine: a copy of it may stay there.
             if move.delivered_in is None or error.reason != Reason.SOURCE_FORBIDDEN:
                 detail = f"It was copied, but not removed. {error.message}"
                 return [DisposalResult(Disposition.LEFT, detail=detail, is_half=True)] * move.results
+            stayed = set()
         if move.folder is not None and move.folder != self.watched:
             self.moves.remove_empty(move.folder)
-        return _results_of(move)
+        return _results_of(move, stayed)
+
+    def _was_written(self, move: Move) -> bool:
+        """Whether a delivery of which nothing was removed has other files than those that were chosen."""
+        if move.folder is None or move.delivered_in is not None or move.is_copied:
+            return False
+        self._refuse_away(move)
+        chosen = {file.source: file.version for file in move.files}
+        listed = self.moves.files_below(move.folder)
+        is_same = self._versions(listed, move.holds, chosen) == chosen
+        self._refuse_away(move)  # below a mount point, all look as if they had gone
+        return not is_same
+
+    def _take_back(self, move: Move) -> None:
+        """Delete the copies of a move that has removed nothing, the last one first."""
+        for file in reversed(move.files):
+            self._refuse_away(move)
+            if file.owns:
+                self.moves.discard(file.target, file.sha256)
+
+    def _removed(self, move: Move, copied: Sequence[_CopiedFile]) -> set[str]:
+        """Remove what was copied, the last file first; return those that are other files by now, which stay.
+
+        If the last one is, all stay, and no copy is left.
+        """
+        *others, last = copied
+        if not self._remove(move, last) and not move.is_copied:
+            self._take_back(move)
+            return {file.source for file in move.files}
+        removals = some_at_once(others, partial(self._remove, move), AT_ONCE)
+        stayed: set[str] = set()
+        for other, is_removed in zip(others, removals, strict=True):
+            if not is_removed:
+                stayed.add(other.file.source)
+        return stayed
 
     def _failed(self, move: Move, error: NameTaken | SourceError) -> DisposalResult:
         """Return what became of a move of which a file could not be copied; its copies are deleted if they can be."""
@@ -336,20 +393,25 @@ class Disposal:
         except (NameTaken, SourceError) as error:
             if move.folder is None:
                 raise
-            is_missing = isinstance(error, SourceError) and error.reason == Reason.MISSING_AUDIO
-            # Of a batch, the last file is removed first, and only when all are copied: then what is neither here nor
-            # there was taken from the target meanwhile.
-            if is_missing and self.moves.digest(move.files[-1].source) is None:
+            reason = error.reason if isinstance(error, SourceError) else None
+            # What is neither here nor there, although it was copied once, was taken from the target meanwhile.
+            was_taken = move.is_copied and reason in _GONE
+            # Of a batch without its last file, its sender may have taken back all.
+            is_missing = reason == Reason.MISSING_AUDIO and self.moves.digest(move.files[-1].source) is None
+            if was_taken or is_missing:
                 return _CopiedFile(file, None, is_there=False)
             name = utf8_text(posixpath.basename(file.source))
             error.message = f"{name}: {error.message}"
             raise
 
-    def _remove(self, move: Move, copied: _CopiedFile) -> None:
+    def _remove(self, move: Move, copied: _CopiedFile) -> bool:
+        """Remove a file that was copied; False if there is another one by now, which stays."""
         self._refuse_away(move)
+        is_removed = True
         if copied.facts is not None:
-            self.moves.remove(copied.file.source, copied.facts)
+            is_removed = self.moves.remove(copied.file.source, copied.facts)
             self._refuse_away(move)  # a share that goes meanwhile makes the file look as if it were gone already
+        return is_removed
 
     def _holds_last(self, move: Move) -> bool:
         """Whether the file that is removed first is still where it was delivered."""
@@ -367,12 +429,12 @@ class Disposal:
             self.moves.clear(last.target)
             if self.moves.held(last.target) == last.sha256 and (move.folder is None or last.owns):
                 return move.folder is None  # a batch is half moved, and the next pass goes on
-            # A sidecar alone would be taken for another audio's. Of a batch, only copies of what still lies where it
-            # was delivered are deleted: another copy may be all that is left.
+            # A sidecar alone would be taken for another audio's. Of a batch of which files may have been removed, only
+            # copies of what still lies where it was delivered are deleted: another copy may be all that is left.
             for file in move.files[:-1]:
                 if not file.owns:
                     continue
-                if move.folder is None or self.moves.digest(file.source) == file.sha256:
+                if not move.is_copied or self.moves.digest(file.source) == file.sha256:
                     self.moves.discard(file.target, file.sha256)
         except SourceError:
             return False
@@ -382,6 +444,13 @@ class Disposal:
 def _away(place: str) -> SourceError:
     message = f"{one_line(place)} is away: see whether its share is mounted."
     return SourceError(message, reason=Reason.SOURCE_UNAVAILABLE)
+
+
+def _replaced(move: Move) -> DisposalResult:
+    """Return what became of a move that stays, since another file took the place of the one that is removed first."""
+    if move.folder is not None:
+        return _stays()  # the next pass looks at the delivery as it is now
+    return DisposalResult(Disposition.GONE, detail="Another file came in its place during the move.")
 
 
 def _stays(detail: str | None = None) -> DisposalResult:
@@ -398,28 +467,17 @@ def _is_own(item: WorkItem, answer: PastAnswer, newest: Mapping[str, PastAnswer]
     return last.run_id == answer.run_id and last.leg == answer.leg
 
 
-def _files_of_items(held: Move, items: Sequence[tuple[WorkItem, PastAnswer]]) -> list[FileMove]:
-    """Return the files of some of a delivery's items, and those that are no item's, such as its messages."""
-    audio: set[str] = set()
-    sidecars: set[str | None] = set()
-    for item, _ in items:
-        audio.add(item.audio)
-        sidecars.add(item.sidecar)
-    others: set[str | None] = set()
-    for item, _ in held.items:
-        if item.audio not in audio:
-            others.add(item.audio)
-        if item.sidecar not in sidecars:
-            others.add(item.sidecar)
-    return [file for file in held.files if file.source not in others]
-
-
-def _results_of(move: Move) -> list[DisposalResult]:
+def _results_of(move: Move, stayed: set[str]) -> list[DisposalResult]:
+    """Return what became of each item of a move that is over; some of its files were replaced, and so stayed."""
     if not move.items:
         return [DisposalResult(move.disposition, posixpath.dirname(move.name))]
     targets = {move.delivered(file): file.target for file in move.files}
     results: list[DisposalResult] = []
     for item, answer in move.items:
+        if not stayed.isdisjoint((item.audio, item.sidecar)):
+            lies = one_line(targets.get(item.audio, move.target_folder))
+            results.append(DisposalResult(Disposition.GONE, detail=_REPLACED.format(lies=lies)))
+            continue
         is_held_back = move.disposition is Disposition.QUARANTINED and answer.outcome == "accepted"
         detail = _WITH_THE_REST if is_held_back else None
         sidecar = targets.get(item.sidecar or "")

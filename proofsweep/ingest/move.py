@@ -1,12 +1,13 @@
 """A move of files that belong together, as passes note it before they copy anything."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import HINDERS_NOTHING
 from proofsweep.domain.tags import tags_of
+from proofsweep.ingest.deliveries import nearest_folder
 from proofsweep.ingest.rules import Disposition, PastAnswer
 
 
@@ -15,6 +16,7 @@ class FileMove:
     source: str
     target: str
     sha256: str  # of its bytes, in hex; a file with others is not moved
+    version: str = ""  # of a delivery's file, as the scan listed it
     owns: bool = True  # whether the name was free, so that what is there later is a copy of this move
 
 
@@ -30,7 +32,10 @@ class Move:
     items: tuple[tuple[WorkItem, PastAnswer], ...]
     disposition: Disposition  # of all items, after the move
     folder: str | None = None  # the folder of a delivery that moves as a whole; None for the files of one item
+    # The folders of deliveries and releases in that folder, or it itself, each with whether its files move.
+    folders: Mapping[str, bool] = field(default_factory=dict, hash=False)
     delivered_in: str | None = None  # where that folder was delivered, if it lies in quarantine
+    is_copied: bool = False  # of a delivery: whether all was copied once, so that files of it may be removed
     mount: str = ""  # the mount point above its names when these were chosen; empty of a bucket
 
     @property
@@ -64,6 +69,26 @@ class Move:
         last = self.files[-1]
         folder = self.folder or ""
         return last.target.removesuffix(last.source[len(folder) :])
+
+    def holds(self, file: str) -> bool:
+        """Whether a file below the folder is of this delivery, also one that came after the move began."""
+        folder = nearest_folder(file, self.folder or "", self.folders)
+        return self.folders.get(folder, True)
+
+    def files_with(self, items: Sequence[tuple[WorkItem, PastAnswer]]) -> list[FileMove]:
+        """Return the files of some of a delivery's items, and those that are no item's, such as its messages."""
+        audio: set[str] = set()
+        sidecars: set[str | None] = set()
+        for item, _ in items:
+            audio.add(item.audio)
+            sidecars.add(item.sidecar)
+        others: set[str | None] = set()
+        for item, _ in self.items:
+            if item.audio not in audio:
+                others.add(item.audio)
+            if item.sidecar not in sidecars:
+                others.add(item.sidecar)
+        return [file for file in self.files if file.source not in others]
 
     def delivered(self, file: FileMove) -> str:
         """Return where one of the files was delivered."""

@@ -64,7 +64,7 @@ class Scan:
     held: Collection[str] = ()  # where files were delivered that lie in quarantine with accepted ones
     corrected: Collection[str] = ()  # where those were that were not accepted, and may come once more
     withdrawn: Collection[tuple[str, str]] = ()  # releases, by their senders and IDs
-    is_settling: bool = False  # whether a delivery without audio may still grow
+    is_settling: bool = False  # whether a delivery in which all is there may still be written
     _taken: set[str] = field(default_factory=set)  # the items that are ready
 
     def read(
@@ -113,10 +113,6 @@ class Scan:
         self._sort_batches(_whole_batches(folder, half_moved), rows, before)
         for batch_row in rows:
             self._take_in(batch_row)
-        for batch in self.batches:
-            if batch.is_answered and self.disposal.targets:
-                with suppress(SourceError):  # its move will say why
-                    batch.files = self.disposal.files_of(batch)
         self._name_others(folder)
 
     def _plain_id(self, row: ManifestRow) -> str:
@@ -151,23 +147,37 @@ class Scan:
     ) -> None:
         self.batches = DeliveredBatches(self.disposal.watched, batches, self.corrected).sorted(rows)
         for batch in self.batches:
+            self._list_files(batch)
             since = [self.sightings[place_of(row.row)].since for row in batch.rows]
-            if not since:
-                since.append(self._seen(batch, before))
+            if batch.files or not since:
+                seen = self._seen(batch, before)
+                since = since or [seen]
             batch.decide(self.now, min(since), self.context.settings)
             for row in batch.rows:
                 tags = self._tags(row.row, batch)
                 row.row = replace(row.row, batch=batch.location, tags=tags)
 
+    def _list_files(self, batch: DeliveredBatch) -> None:
+        """List the files of a delivery that may move, after its rows were made."""
+        may_move = batch.is_sent and not batch.needs_message and not batch.is_apart
+        if may_move and self.disposal.targets:
+            with suppress(SourceError):  # its move will say why
+                batch.files = self.disposal.files_of(batch)
+
     def _seen(self, batch: DeliveredBatch, before: Mapping[str, Sighting]) -> datetime:
-        """Return since when a delivery without audio lies there as it is now, and say whether it may still grow."""
+        """Return since when a delivery lies there as it is now, and say whether it may still be written."""
         place = utf8_text(batch.location)
+        version = _version_of_files(batch)
         sighting = before.get(place)
-        if sighting is None or sighting.version != batch.version:
-            sighting = Sighting(version=batch.version, since=self.now)
+        # Rows are made of files that nobody has written since only if a listing before them has the same files as one
+        # after them. So the first scan that lists these never finds them settled, however short the time is.
+        is_listed_before = sighting is not None and sighting.version == version
+        if sighting is None or not is_listed_before:
+            sighting = Sighting(version=version, since=self.now)
+        sighting = replace(sighting, since=min(sighting.since, self.now))  # a clock may be put back
         self.sightings[place] = sighting
         settle_time = timedelta(seconds=self.context.settings.settle_seconds)
-        batch.is_settled = self.now - sighting.since >= settle_time
+        batch.is_settled = is_listed_before and self.now - sighting.since >= settle_time
         return sighting.since
 
     def _name_others(self, folder: Catalog) -> None:
@@ -178,7 +188,9 @@ class Scan:
             elif not batch.rows and not batch.needs_message:
                 why = WITHOUT_AUDIO if batch.is_answered else Decision.INCOMPLETE_BATCH
                 self.waiting.append(waiting_row(batch.location, why, batch.missing))
-                self.is_settling = self.is_settling or not batch.is_settled
+            elif batch.is_settling and all(row.decision is Decision.ANSWERED for row in batch.rows):
+                self.waiting.append(waiting_row(batch.location, Decision.SETTLING, batch.missing))
+            self.is_settling = self.is_settling or batch.is_settling
         if isinstance(folder, FolderScan):
             self.withdrawn = folder.withdrawn
             # What a list has said is remembered as long as one of the lists lies there.
@@ -276,6 +288,17 @@ class Scan:
                 return row.sidecar is not None or not needs_sidecar(audio)
         except SourceError:
             return False  # once it has waited for so long, its row will say why
+
+
+def _version_of_files(batch: DeliveredBatch) -> str:
+    """Return what changes when a file of a delivery comes, goes or changes; of one that is not listed, a message."""
+    if not batch.files:
+        return batch.version
+    digest = hashlib.sha256()
+    for file, version in sorted(batch.files.items()):
+        content = b"\0".join(map(raw_bytes, (file, version)))
+        digest.update(content + b"\0\0")
+    return digest.hexdigest()
 
 
 def _lies_in(location: str, folders: Collection[str]) -> bool:

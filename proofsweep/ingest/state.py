@@ -4,7 +4,7 @@ import json
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Self
@@ -305,9 +305,10 @@ class Records:
 
     def _rows_of(self, move: Move) -> list[Row]:
         results = self._moved(move)
-        self._record_held([(move, results[0])])
+        result = _result_of(move, results)
+        self._record_held([(move, result)])
         if not move.items:
-            self._record_without_audio(move, results[0])
+            self._record_without_audio(move, result)
             return []
         return [self._row(*answered, result, None) for answered, result in zip(move.items, results, strict=True)]
 
@@ -346,13 +347,21 @@ class Records:
         self.state.hold(held)
 
     def _moved(self, move: Move) -> list[DisposalResult]:
-        results = self.disposal.moved(move)
+        results = self.disposal.moved(move, self._note_copied)
         # A move that was begun stays in the notes as it was chosen first: its copies lie at those names.
         if any(result.is_half for result in results):
-            self.half.setdefault(move.name, move)
+            first = self.half.setdefault(move.name, move)
+            are_copied = [noted.is_copied for noted in self.state.moves if noted.name == move.name]
+            self.half[move.name] = replace(first, is_copied=any(are_copied))
         elif any(result.audio is not None for result in results):
             self.half.pop(move.name, None)
         return results
+
+    def _note_copied(self, move: Move) -> None:
+        """Note that all files of a delivery were copied, before the first one is removed."""
+        copied = replace(move, is_copied=True)
+        moves = [copied if noted.name == move.name else noted for noted in self.state.moves]
+        self._keep_moves(self.state.part, moves)
 
     def _end_moves(self) -> None:
         self._keep_moves(self._new_part(), self.half.values())
@@ -412,6 +421,14 @@ class Records:
             return tags_of(item.tags_json).get(SUPPLIER_TAG)
         folder = supplier_of(path_within(item.audio, self.disposal.watched))
         return _text_or_none(folder)
+
+
+def _result_of(move: Move, results: Sequence[DisposalResult]) -> DisposalResult:
+    """Return what became of a delivery: it has moved if one of its items has."""
+    for result in results:
+        if result.disposition is move.disposition:
+            return result
+    return results[0]
 
 
 def _text_or_none(location: str | None) -> str | None:

@@ -1,6 +1,8 @@
 """Passes over a watched folder of deliveries: each is taken when it is complete, and moved as a whole."""
 
+import shutil
 from collections import Counter
+from collections.abc import Collection
 from zlib import crc32
 
 import pytest
@@ -9,10 +11,12 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.tags import tags_of
 from proofsweep.files.moving import Moves
-from proofsweep.ingest.rules import Decision
+from proofsweep.ingest.one_pass import IngestPass
+from proofsweep.ingest.rules import Decision, PastAnswer
+from proofsweep.ingest.scan import Scan
 
 from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
-from .conftest import WAV, Watched
+from .conftest import SETTINGS, WAV, Watched
 from .test_ingest_pass import names_in
 
 SOUND = WAV + bytes(8)
@@ -191,6 +195,125 @@ def test_a_file_that_comes_during_a_move_is_looked_at_first(watched: Watched, mo
     assert ({name[:2] for name in moved}, {name[:2] for name in left}) == ({"B1"}, {"B2"})
     assert (first.not_moved, Counter(row["reason"] for row in second.rows)) == ({}, {None: 2, "not_in_message": 1})
     assert late in names_in(watched.root / "bad")
+
+
+def test_audio_that_comes_after_its_folder_was_walked_is_looked_at_first(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.deliver_release("acme/r1", a=SOUND)
+    answers, scans = IngestPass._past_answers, list[None]()
+
+    def deliver_and_ask(one: IngestPass, item_ids: Collection[str]) -> dict[str, PastAnswer]:
+        scans.append(None)
+        if len(scans) == 3:  # the one after the run; its walk is over
+            watched.deliver("acme/r1/resources/bonus.wav", WAV + b"unknown")
+        return answers(one, item_ids)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(IngestPass, "_past_answers", deliver_and_ask)
+        first = watched.run_pass().report
+    moved = names_in(watched.root / "ok")
+    watched.run_pass()
+
+    assert (len(scans), moved, first.not_moved) == (3, [], {})
+    assert [(row["file"], row["why"]) for row in first.waiting] == [(str(watched.folder / "acme/r1"), "settling")]
+    assert "acme/r1/resources/bonus.wav" in names_in(watched.root / "bad")
+
+
+def test_a_message_that_is_replaced_after_it_was_read_does_not_move_unread(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.deliver_release("acme/r1", a=SOUND)
+    message = watched.folder / "acme/r1/r1.xml"
+    close, corrected = IngestPass._close_batches, message.read_bytes().replace(b"QZABC2600001", b"QZABC2699999")
+
+    def correct_and_close(one: IngestPass, scan: Scan) -> None:
+        if scan.batches[0].is_answered:
+            message.write_bytes(corrected)
+        close(one, scan)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(IngestPass, "_close_batches", correct_and_close)
+        watched.run_pass()
+    left = names_in(watched.folder)
+    watched.later(WAIT_SECONDS)
+    rows = watched.run_pass().report.rows
+
+    assert "acme/r1/r1.xml" in left
+    assert [tags_of(str(row["tags"]))["isrc"] for row in rows] == ["QZABC2699999"]
+    assert (watched.root / "ok/acme/r1/r1.xml").read_bytes() == corrected
+
+
+def test_a_booklet_that_is_still_written_keeps_its_delivery(watched: Watched) -> None:
+    """Its audio is verified meanwhile."""
+    watched.deliver_release("acme/r1", a=SOUND)
+    booklet = watched.deliver("acme/r1/resources/booklet.pdf", b"%PDF")
+
+    def write_on() -> None:
+        with booklet.open("ab") as file:
+            file.write(b" more")
+
+    watched.meanwhile = write_on
+    first = watched.run_pass().report
+    left, watched.meanwhile = names_in(watched.folder), lambda: None
+    watched.later(SETTINGS.settle_seconds)
+    watched.run_pass()
+
+    assert (watched.sent, first.not_moved) == (["a.wav"], {})
+    assert "acme/r1/resources/booklet.pdf" in left
+    assert (watched.root / "ok/acme/r1/resources/booklet.pdf").read_bytes() == b"%PDF more"
+
+
+def test_a_delivery_that_is_written_while_it_is_copied_is_not_torn_apart(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched.deliver_release("acme/r1", a=SOUND)
+    written = ["a.wav", "bonus.wav", "cover.jpg"]
+    copy = Moves.copy
+
+    def deliver_and_copy(moves: Moves, source: str, target: str, sha256: str) -> FileFacts | None:
+        if source.endswith(".xml"):  # the last one
+            watched.deliver("acme/r1/resources/a.wav", OTHER)
+            watched.deliver("acme/r1/resources/bonus.wav", SOUND)
+        return copy(moves, source, target, sha256)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(Moves, "copy", deliver_and_copy)
+        first = watched.run_pass().report
+    moved, left = names_in(watched.root / "ok"), names_in(watched.folder)
+    watched.later(WAIT_SECONDS)
+    watched.run_pass()
+
+    assert (moved, first.not_moved) == ([], {})
+    assert left == below("acme/r1", "r1.xml", *(f"resources/{name}" for name in written))
+    assert names_in(watched.folder) == []
+    assert names_in(watched.root / "bad") == left
+
+
+def test_a_move_that_has_removed_a_file_only_goes_forward(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if its consumer takes all files before the next pass, and its supplier sends a message once more."""
+    deliver_batch(watched)
+    remove, removed = Moves.remove, list[str]()
+
+    def remove_some(moves: Moves, location: str, facts: FileFacts) -> bool:
+        removed.append(location)
+        if len(removed) > 1:
+            raise KeyboardInterrupt
+        return remove(moves, location, facts)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(Moves, "remove", remove_some)
+        with pytest.raises(KeyboardInterrupt):
+            watched.run_pass()
+    shutil.rmtree(watched.root / "ok/B1/r1")
+    watched.deliver("B1/BatchComplete.txt", b"once more")
+    (watched.folder / "B1/r1/resources/a.wav").unlink()
+    one = watched.new_pass()
+    next(iter(one.runs()), None)
+
+    assert [row["disposition"] for row in one.report.rows[:2]] == ["accepted"] * 2
+    assert names_in(watched.folder) == ["B1/BatchComplete.txt"]
+    assert "B1/r2/resources/b.wav" in names_in(watched.root / "ok")
 
 
 def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:

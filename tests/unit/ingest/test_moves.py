@@ -184,6 +184,12 @@ def test_a_file_that_changed_since_is_gone(disposal: Disposal, pair: Verified, t
     assert place(disposal, pair).disposition is Disposition.GONE
 
 
+def version_of(path: Path) -> str:
+    facts = Files().facts(str(path))
+    assert facts is not None
+    return facts.version
+
+
 FILES = ["manifest.xml", "r1/a.wav", "r1/r1.xml", "r2/b.wav", "r2/r2.xml"]
 
 
@@ -209,7 +215,7 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
         needs_completion=True,
         releases={str(folder / name): Release() for name in ("r1", "r2")},
         rows=rows,
-        files=[str(folder / name) for name in FILES],
+        files={str(folder / name): version_of(folder / name) for name in FILES},
     )
 
 
@@ -229,6 +235,49 @@ def test_if_one_file_cannot_be_copied_no_copy_is_left(
 
     assert disposal.moved(move) == [DisposalResult(Disposition.LEFT, detail=f"{file.name}: {why}")] * 2
     assert files_in(tmp_path) == left
+
+
+def deliver_before(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let a supplier put another file in the place of one right before this one is removed."""
+    remove = Moves.remove
+
+    def deliver_and_remove(moves: Moves, source: str, facts: FileFacts) -> bool:
+        if source.endswith(name):
+            Path(source).write_bytes(b"another version")
+        return remove(moves, source, facts)
+
+    monkeypatch.setattr(Moves, "remove", deliver_and_remove)
+
+
+def test_audio_that_is_replaced_before_it_is_removed_has_not_moved(
+    disposal: Disposal, pair: Verified, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_before(monkeypatch, "/in/a.wav")
+
+    detail = "Another file came in its place during the move."
+    assert place(disposal, pair) == DisposalResult(Disposition.GONE, detail=detail)
+    assert files_in(tmp_path) == {"in/a.wav": b"another version", "in/a.sidecar": b"proof"}
+
+
+def test_a_batch_whose_completion_file_is_replaced_before_it_is_removed_stays_whole(
+    delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_before(monkeypatch, "/in/B1/manifest.xml")
+
+    assert disposal.moved(chosen(delivered, disposal)) == [DisposalResult(Disposition.LEFT)] * 2
+    assert {*files_in(tmp_path)} == {f"in/B1/{name}" for name in FILES}
+
+
+def test_a_file_of_a_batch_that_is_replaced_while_the_others_are_removed_has_not_moved(
+    delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver_before(monkeypatch, "/in/B1/r1/a.wav")
+
+    replaced, moved = disposal.moved(chosen(delivered, disposal))
+
+    assert (replaced.disposition, moved.disposition) == (Disposition.GONE, Disposition.QUARANTINED)
+    assert (replaced.detail or "").endswith(f"What was verified lies in {tmp_path / 'bad/B1/r1/a.wav'}.")
+    assert files_in(tmp_path / "in") == {"B1/r1/a.wav": b"another version"}
 
 
 def test_a_batch_that_is_nowhere_is_gone(delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path) -> None:
