@@ -359,9 +359,9 @@ class Records:
 
     def _note_copied(self, move: Move) -> None:
         """Note that all files of a delivery were copied, before the first one is removed."""
-        copied = replace(move, is_copied=True)
-        moves = [copied if noted.name == move.name else noted for noted in self.state.moves]
-        self._keep_moves(self.state.part, moves)
+        moves = {noted.name: noted for noted in self.state.moves}
+        moves[move.name] = replace(move, is_copied=True)
+        self._keep_moves(self.state.part, moves.values())
 
     def _end_moves(self) -> None:
         self._keep_moves(self._new_part(), self.half.values())
