@@ -7,18 +7,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from functools import cache
+from fnmatch import translate
+from functools import cache, lru_cache
 from glob import escape
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
+from proofsweep.config.locations import split_location
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest
 from proofsweep.domain.reasons import AtFault, Reason, about
 from proofsweep.files.files import Files, refuse_unavailable
-from proofsweep.files.folder_listing import Folder
+from proofsweep.files.folder_listing import FOLDERS_KEPT, Folder
 from proofsweep.files.names import caseless
 from proofsweep.files.open_file import OpenFile
 from proofsweep.sources.bounded_xml import HEAD_BYTES, lacks_its_end, read_xml, root_of, unreadable
@@ -52,6 +53,7 @@ _CLIP = frozenset((flag, true) for flag in ("IsClip", "IsPreview") for true in _
 _AROUND_A_FILE = ("IsProvidedInDelivery", "IsClip", "IsPreview")
 _MOST_DIGITS = 18
 _SHOWN_LETTERS = 80
+_NOTHING = "(?!)"  # as a pattern
 
 
 class Role(StrEnum):
@@ -110,12 +112,16 @@ class CompletionNames:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = [caseless(pattern) for pattern in patterns]
+        self._names_in = lru_cache(FOLDERS_KEPT)(self._names_of)
 
     def cover(self, location: str) -> bool:
-        folder, name = map(posixpath.basename, posixpath.split(location))
-        folder_pattern = escape(caseless(folder))
-        patterns = (pattern.replace(FOLDER, folder_pattern) for pattern in self._patterns)
-        return any(fnmatchcase(caseless(name), pattern) for pattern in patterns)
+        folder, name = split_location(location)
+        return self._names_in(folder).fullmatch(caseless(name)) is not None
+
+    def _names_of(self, folder: str) -> re.Pattern[str]:
+        folder_name = escape(caseless(posixpath.basename(folder)))
+        forms = [translate(pattern.replace(FOLDER, folder_name)) for pattern in self._patterns]
+        return re.compile("|".join(forms) or _NOTHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
