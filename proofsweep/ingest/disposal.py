@@ -429,12 +429,14 @@ class Disposal:
             self.moves.clear(last.target)
             if self.moves.held(last.target) == last.sha256 and (move.folder is None or last.owns):
                 return move.folder is None  # a batch is half moved, and the next pass goes on
-            # A sidecar alone would be taken for another audio's. Of a batch of which files may have been removed, only
-            # copies of what still lies where it was delivered are deleted: another copy may be all that is left.
+            # A sidecar alone would be taken for another audio's. Where files may have been removed, only copies of what
+            # still lies where it was delivered are deleted: a consumer may have taken the audio, and another copy may
+            # be all that is left. Of a pair, nothing notes when its removal began.
+            may_be_removed = move.folder is None or move.is_copied
             for file in move.files[:-1]:
                 if not file.owns:
                     continue
-                if not move.is_copied or self.moves.digest(file.source) == file.sha256:
+                if not may_be_removed or self.moves.digest(file.source) == file.sha256:
                     self.moves.discard(file.target, file.sha256)
         except SourceError:
             return False

@@ -84,6 +84,20 @@ def test_a_file_that_looks_gone_since_its_share_goes_is_removed_by_the_next_pass
     assert files_in(tmp_path) == {"ok/a.sidecar": b"proof", "ok/a.wav": b"audio"}
 
 
+def test_a_sidecar_stays_whose_audio_was_taken_before_the_kill_was_healed(
+    disposal: Disposal, pair: Verified, tmp_path: Path
+) -> None:
+    """Both were removed where they were delivered: its copy is the only one."""
+    chosen = disposal.chosen(pair.item, pair.answer)
+    assert isinstance(chosen, Move)
+    disposal.moved(chosen)
+    (tmp_path / "ok/a.wav").unlink()
+
+    disposal.moved(chosen)
+
+    assert files_in(tmp_path) == {"ok/a.sidecar": b"proof"}
+
+
 @pytest.mark.parametrize("away", ["in", "ok"])
 def test_nothing_is_moved_from_or_to_a_share_that_went_away_in_the_pass(
     disposal: Disposal, pair: Verified, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, away: str
