@@ -123,7 +123,8 @@ class LocalFiles:
             folder = posixpath.dirname(folder)
         names = glob.glob(path_within(pattern, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
         matches = list[tuple[str, bool]]()
-        for name in sorted(names, key=os.fsencode):
+        # Python names a file once for each way in which `**/**` leads to it.
+        for name in sorted({*names}, key=os.fsencode):
             location = posixpath.join(folder, name)
             matches.append((location, posixpath.isdir(location)))
         return folder, matches

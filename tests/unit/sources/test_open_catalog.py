@@ -50,6 +50,15 @@ def test_a_location_names_a_manifest_a_glob_or_a_folder(
         assert catalog.location.startswith(str(drop))
 
 
+def test_a_list_is_read_once_however_many_ways_lead_to_it(drop: Path) -> None:
+    """Else all its files are in the run as often, and each is a row."""
+    (drop / "1/2").mkdir(parents=True)
+    (drop / "a.csv").rename(drop / "1/2/a.csv")
+    (drop / "b.csv").unlink()
+
+    assert [row.named_audio for row in open_catalog(f"{drop}/**/**/*.csv").rows()] == ["1/2/a.wav"]
+
+
 @pytest.mark.parametrize(
     ("base", "words"),
     [
