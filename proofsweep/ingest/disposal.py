@@ -16,7 +16,7 @@ from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
 from proofsweep.files.moving import Moves
 from proofsweep.files.presence import is_gone, mount_of
 from proofsweep.ingest.deliveries import DeliveredBatch
-from proofsweep.ingest.move import FileMove, Move
+from proofsweep.ingest.move import FileMove, Move, in_folder
 from proofsweep.ingest.rules import Disposition, PastAnswer
 
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
@@ -112,7 +112,7 @@ class Disposal:
             if not versions or versions != batch.files:
                 return _stays()
             digests = self._digests(batch, sorted(versions, key=order))
-            name_at = partial(_in_folder, batch.location)
+            name_at = partial(in_folder, batch.location)
             names = self._free_names(batch.location, digests, disposition, name_at)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
@@ -148,7 +148,7 @@ class Disposal:
             own = [answered for answered in own if answered[0].audio in sha256_of]
             if not own:
                 return None
-            names = self._free_names(folder, sha256_of, Disposition.ACCEPTED, partial(_in_folder, folder))
+            names = self._free_names(folder, sha256_of, Disposition.ACCEPTED, partial(in_folder, folder))
         except SourceError as error:
             lies = f" It lies in {one_line(held.target_folder)}."
             return _stays(error.message + lies + self._bound_for(Disposition.ACCEPTED))
@@ -389,6 +389,8 @@ class Disposal:
             if move.delivered_in is not None:
                 self.moves.clear(file.source)  # passes begin by this in the watched folder alone
             facts = self.moves.copy(file.source, file.target, file.sha256)
+            if facts is None and not file.owns:
+                self._refuse_other(file)
             return _CopiedFile(file, facts)
         except (NameTaken, SourceError) as error:
             if move.folder is None:
@@ -403,6 +405,11 @@ class Disposal:
             name = utf8_text(posixpath.basename(file.source))
             error.message = f"{name}: {error.message}"
             raise
+
+    def _refuse_other(self, file: FileMove) -> None:
+        # The bytes lay at the target before, and another file has come here with the time and size of the first.
+        if self.moves.digest(file.source) not in {None, file.sha256}:
+            raise SourceError("Another file lies here, to be verified.", reason=Reason.SOURCE_CHANGED)
 
     def _remove(self, move: Move, copied: _CopiedFile) -> bool:
         """Remove a file that was copied; False if there is another one by now, which stays."""
@@ -485,10 +492,6 @@ def _results_of(move: Move, stayed: set[str]) -> list[DisposalResult]:
         sidecar = targets.get(item.sidecar or "")
         results.append(DisposalResult(move.disposition, targets.get(item.audio), sidecar, detail))
     return results
-
-
-def _in_folder(folder: str, place: str, file: str) -> str:
-    return f"{place}{file[len(folder) :]}"
 
 
 def _beside(place: str, file: str) -> str:

@@ -113,3 +113,8 @@ class Move:
     def name(self) -> str:
         """Where the last file goes, which tells moves apart."""
         return self.files[-1].target
+
+
+def in_folder(folder: str, place: str, file: str) -> str:
+    """Return where a file of a folder goes, if the folder goes to a place."""
+    return f"{place}{file[len(folder) :]}"

@@ -411,6 +411,10 @@ class Records:
         seen = self.state.sightings.get(place)
         if result.audio is not None and seen is not None and seen.judged_by and not item.is_delivered:
             self.state.spoken[place] = seen.judged_by
+        # Another file has come with the version of this one, so its version alone never says that it has no answer.
+        if result.disposition is Disposition.GONE:
+            judged_by = "" if seen is None else seen.judged_by
+            self.state.sightings[place] = Sighting(version=version, since=now, judged_by=judged_by, is_judged_anew=True)
         self.not_moved.pop(place, None)
         if result.disposition is Disposition.LEFT and result.detail is not None:
             self.not_moved[place] = row

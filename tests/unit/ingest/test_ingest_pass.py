@@ -212,6 +212,28 @@ def test_a_rejected_file_that_is_delivered_again_is_asked_for_again_after_a_day(
     assert names_in(watched.root / "ok") == ["a.wav"] * is_asked_again
 
 
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_another_file_with_the_size_and_time_of_one_that_was_moved_is_verified(
+    watched: Watched, *, is_taken: bool
+) -> None:
+    """Some tools set all times alike. Whether the first one still lies at the target or was taken from there."""
+    os.utime(watched.deliver("a.wav", WAV + b"11111111"), (1e9, 1e9))
+    watched.run_pass()
+    watched.later(4_000)
+    if is_taken:
+        (watched.root / "ok/a.wav").unlink()
+    os.utime(watched.deliver("a.wav", WAV + b"22222222"), (1e9, 1e9))
+
+    for _ in range(3):
+        watched.later(100)
+        watched.run_pass()
+
+    moved = {path.read_bytes()[-8:] for path in (watched.root / "ok").rglob("a.wav")}
+    assert moved == {b"22222222"} | (set() if is_taken else {b"11111111"})
+    assert names_in(watched.folder) == []
+    assert len(watched.planned) == 2
+
+
 def test_a_rejected_file_that_is_delivered_again_is_moved_again(watched: Watched) -> None:
     """Also if it could not be moved at first; it is a run of its own, which sends nothing."""
     watched.outcomes["a.wav"] = "rejected"
