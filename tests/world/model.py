@@ -43,6 +43,7 @@ class Leg:
     ended_at: float | None  # when its receipt was written
     began_at: float  # when its entry in the log was written
     entry: int | None  # that ended it in the log
+    ends_as: str | None  # how it ends, if that was decided when it began
 
     @property
     def ended_by(self) -> str:
@@ -86,7 +87,9 @@ class Run:
         return leg.receipt is None and any(step % self.plan["partitions"] == 0 for step in steps)
 
     def was_superseded_by(self, process: Process) -> bool:
-        return any(leg.process is process and leg.ended_by == "superseded" for leg in self.legs)
+        # A process may end while it says so: whoever begins next completes what its entry in the log decided.
+        ends = [{leg.ended_by, leg.ends_as} for leg in self.legs if leg.process is process]
+        return any("superseded" in end for end in ends)
 
     @property
     def superseded(self) -> Leg | None:
@@ -204,6 +207,7 @@ class Model:
                 began_at=self.night.bucket.written_at[key],
                 ended_at=self.night.bucket.written_at.get(receipt),
                 entry=ended.get((run_id, number)),
+                ends_as=begun.get("ends_as"),
             )
             legs[run_id].append(leg)
         return legs
