@@ -61,6 +61,7 @@ class BucketFiles:
         self._open_root, self._open_to_create = open_root, open_to_create or open_root
         self.rule = rule
         self._stores: dict[str, ObjectStore] = {}
+        self._stores_to_create: dict[str, ObjectStore] = {}
         self._lock, self._large = Lock(), Lock()
 
     def facts(self, location: str) -> FileFacts | None:
@@ -203,9 +204,8 @@ class BucketFiles:
             self._put(location, content)
 
     def _put(self, location: str, content: bytearray) -> None:
-        root, key = root_and_key(location)
+        store, key = self._store_to_create(location)
         try:
-            store = self._open_to_create(root)
             obstore.put(store, key, memoryview(content), mode="create", use_multipart=False)
         except FAILURES as error:
             if failure_of(error).kind is FailureKind.TAKEN:
@@ -228,7 +228,9 @@ class BucketFiles:
     def reopen(self, location: str) -> None:
         """Forget a bucket, so that its next use finds new credentials."""
         with self._lock:
-            self._stores.pop(root_and_key(location)[0], None)
+            root, _ = root_and_key(location)
+            self._stores.pop(root, None)
+            self._stores_to_create.pop(root, None)
 
     def _found(self, location: str, ask: "Callable[[ObjectStore, str], _Found]") -> _Found | None:
         store, key = self.store_and_key(location)
@@ -246,14 +248,23 @@ class BucketFiles:
     def store_and_key(self, location: str) -> tuple["ObjectStore", str]:
         """Return an object's bucket and key; SourceError if the bucket cannot be opened."""
         root, key = root_and_key(location)
+        return self._opened(root, self._stores, self._open_root), key
+
+    def _store_to_create(self, location: str) -> tuple["ObjectStore", str]:
+        root, key = root_and_key(location)
+        return self._opened(root, self._stores_to_create, self._open_to_create), key
+
+    def _opened(
+        self, root: str, stores: dict[str, "ObjectStore"], open_root: Callable[[str], "ObjectStore"]
+    ) -> "ObjectStore":
         with self._lock:
             # Once: opening reads credentials, and a million objects lie in few buckets.
-            if root not in self._stores:
+            if root not in stores:
                 try:
-                    self._stores[root] = self._open_root(root)
+                    stores[root] = open_root(root)
                 except FAILURES as error:
                     raise source_error(error) from error
-            return self._stores[root], key
+            return stores[root]
 
 
 def _name_of(key: str) -> str:

@@ -160,7 +160,13 @@ def test_an_object_is_created_by_a_client_that_waits_for_large_ones_and_never_in
     """More than one request may have is refused before it is sent, and before it fills the memory."""
     monkeypatch.setattr(bucket_files, "_LARGE_BYTES", 4)
     monkeypatch.setattr(bucket_files, "_MOST_BYTES", 8)
-    files = BucketFiles(lambda _root: MemoryStore(), open_to_create=lambda _root: store)
+    opened: list[str] = []
+
+    def open_to_create(root: str) -> MemoryStore:
+        opened.append(root)
+        return store
+
+    files = BucketFiles(lambda _root: MemoryStore(), open_to_create=open_to_create)
 
     files.create("s3://bucket/a", [b"abc", b"def"], sha256(b"abcdef").hexdigest())
     with pytest.raises(SourceError, match="more than 5 GiB"):
@@ -170,6 +176,7 @@ def test_an_object_is_created_by_a_client_that_waits_for_large_ones_and_never_in
 
     assert [meta["path"] for meta in obstore.list(store).collect()] == ["a"]
     assert obstore.get(store, "a").bytes() == b"abcdef"
+    assert opened == ["s3://bucket"]
 
 
 def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore) -> None:
