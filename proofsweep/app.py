@@ -398,7 +398,7 @@ class App:
     # --- Watched folders
 
     def watched_folder(self, location: str) -> "AbstractContextManager[WatchedFolder]":
-        from proofsweep.ingest.state import IngestContext
+        from proofsweep.ingest.records import IngestContext
         from proofsweep.ingest.watched_folder import watched_folder
 
         context = IngestContext(

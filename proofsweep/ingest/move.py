@@ -37,6 +37,7 @@ class Move:
     delivered_in: str | None = None  # where that folder was delivered, if it lies in quarantine
     is_copied: bool = False  # of a delivery: whether all was copied once, so that files of it may be removed
     mount: str = ""  # the mount point above its names when these were chosen; empty of a bucket
+    part: str = ""  # takes its rows, or one of the next ones of its leg; empty if its leg has rows of all files
 
     @property
     def is_held(self) -> bool:

@@ -7,10 +7,11 @@ from proofsweep.domain.errors import EmptyCatalog, ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, utf8_text
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.deliveries import DeliveredBatch
+from proofsweep.ingest.folder_state import FolderState
 from proofsweep.ingest.pass_report import PassReport
+from proofsweep.ingest.records import Records, sightings_after
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, PastAnswer, answer_of
 from proofsweep.ingest.scan import ReadyFiles, Scan
-from proofsweep.ingest.state import FolderState, Records, sightings_after
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
@@ -24,7 +25,7 @@ class IngestPass:
     def __init__(self, folder: WatchedFolder) -> None:
         self.folder, self.context = folder, folder.context
         self.disposal = folder.disposal.from_now_on()
-        self.state = FolderState.load(folder.lease.store, folder.lease.name)
+        self.state = FolderState.load(folder.term)
         self.report = PassReport()
         self.records = Records(
             self.context, self.state, self.disposal, self.report.not_moved, self.report.without_audio
@@ -60,7 +61,7 @@ class IngestPass:
                 self.report.is_whole = False  # the folder was not looked at
                 return
         scan = self._settled_scan()  # (3)
-        self.report.rows += self.records.of_answered(scan.answered)  # (4)
+        self.report.add(self.records.of_answered(scan.answered))  # (4)
         self._close_batches(scan)
         ready = self._without_open_ones(scan.ready)
         if ready:
@@ -74,7 +75,7 @@ class IngestPass:
         if disposal.targets:
             for folder, why in disposal.moves.put_back(disposal.watched).items():
                 self.report.not_moved[folder] = {"audio": utf8_text(folder), "detail": why}
-        self.report.rows += self.records.of_killed_pass()
+        self.report.add(self.records.of_killed_pass())
 
     def _verified(self, ready: list[ManifestRow]) -> Iterator[str]:
         with suppress(EmptyCatalog):  # everything was taken back meanwhile
@@ -134,7 +135,7 @@ class IngestPass:
         self.state.sightings = sightings_after(rows, sightings, self.context.clock())
         # The pass that moves files later says only that: a killed one has counted their outcomes.
         if is_new:
-            self.report.rows += rows
+            self.report.add(rows)
             for row in rows:
                 self.report.outcomes[str(row["outcome"])] += 1
 
@@ -188,18 +189,15 @@ class IngestPass:
         for batch in scan.batches:
             if batch.is_answered:
                 self._close_batch(scan, batch)
-        self.report.rows += self.records.of_held(self._past_answers)
+        self.report.add(self.records.of_held(self._past_answers))
         moved = {delivery["folder"] for delivery in self.report.without_audio}
         self.report.waiting = [row for row in self.report.waiting if row["file"] not in moved]
 
     def _close_batch(self, scan: Scan, batch: DeliveredBatch) -> None:
         answered = [(scan.item_of(row), row.answer) for row in batch.moved_rows if row.answer is not None]
         chosen = self.disposal.chosen_for_batch(batch, answered)
-        rows = self.records.of_batch(chosen, answered)
         # Its files have rows of their leg already, which say that they lie where they were delivered.
-        written = {row["audio"] for row in rows}
-        self.report.rows = [row for row in self.report.rows if row["audio"] not in written]
-        self.report.rows += rows
+        self.report.add(self.records.of_batch(chosen, answered))
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = self.context.new_run_id()

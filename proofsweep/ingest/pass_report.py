@@ -44,6 +44,12 @@ class PassReport:
     ignored: Mapping[str, int] = field(default_factory=dict)  # entries that are no files to verify, by the cause
     is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
+    def add(self, rows: Collection[Row]) -> None:
+        """Add what became of some files, in the place of what was known of them before."""
+        again = {_key_of(row) for row in rows}
+        self.rows = [row for row in self.rows if _key_of(row) not in again]
+        self.rows += rows
+
     def line(self, folder: str) -> str:
         lines = [f"{printable(folder)}: {', '.join(self._counts())}", *self.unmoved_lines()]
         if self.ignored:
@@ -120,6 +126,10 @@ class PassReport:
             "not_moved": [*self.not_moved.values()],
             "waiting": self.waiting,
         }
+
+
+def _key_of(row: Row) -> tuple[object, object]:
+    return row["audio"], row["audio_version"]
 
 
 def _why_it_waits(waiting: Row) -> str:

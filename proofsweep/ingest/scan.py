@@ -18,6 +18,7 @@ from proofsweep.files.audio import open_audio
 from proofsweep.files.folder_listing import Cause
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
 from proofsweep.ingest.disposal import Disposal
+from proofsweep.ingest.records import IngestContext
 from proofsweep.ingest.rules import (
     VERDICTS,
     Decision,
@@ -31,7 +32,6 @@ from proofsweep.ingest.rules import (
     supplier_of,
     version_of,
 )
-from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.ddex_delivery import Batch
 from proofsweep.sources.folder import FolderScan

@@ -16,8 +16,8 @@ from proofsweep.files.moving import Moves
 from proofsweep.files.presence import away_since, listing_error, mount_of
 from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.move import Move
+from proofsweep.ingest.records import IngestContext
 from proofsweep.ingest.rules import Disposition
-from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.catalog import Catalog, CatalogBase
 from proofsweep.sources.folder import FolderScan
 from proofsweep.store import layout

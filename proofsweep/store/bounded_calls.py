@@ -5,6 +5,7 @@ call is made by a thread of its own, and a caller who waited too long hears that
 fails. What hangs is left behind; the threads are daemons, so that it keeps no process from ending.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable
 from functools import wraps
@@ -44,11 +45,13 @@ class BoundedCalls:
         # A store that hangs was waited for already: other callers hear of it sooner.
         seconds = _SECONDS_WHILE_ONE_HANGS if self._hanging else ANSWER_SECONDS
         seconds += content_bytes / _SLOWEST_BYTES
-        try:
-            return future.result(seconds)
-        except TimeoutError:
-            if future.done():  # just now, or the call itself has raised it
-                return future.result()
+        # Second by second: a process that was frozen meanwhile finds that all the time is over, and has waited for one.
+        for _ in range(math.ceil(seconds)):
+            try:
+                return future.result(1.0)
+            except TimeoutError:
+                if future.done():  # just now, or the call itself has raised it
+                    return future.result()
         self._hanging.add(future)
         future.add_done_callback(self._hanging.discard)
         raise ResultsError(self._complaint, is_outage=True)

@@ -46,7 +46,8 @@ table_folder: Callable[[str, date], str] = "{}/run_date={}".format
 # Of a table, run, day, sequence and leg: `seq` counts the leg's parts of this table from 0.
 part_name: Callable[[str, str, date, int, int], str] = "{0}/run_date={2}/{1}-{3:05}-{4:03}.parquet".format
 runs_name: Callable[[str, date, int], str] = "runs/run_date={1}/{0}-{2:03}.parquet".format
-# What became of the files that a leg has verified; leg 0 stands for files that were answered before.
+# What became of those files of a leg that stay where they were delivered; of those that left, before it, parts are
+# numbered as of the other tables. Leg 0 stands for files that were answered before.
 ingest_name: Callable[[str, date, int], str] = "ingest/run_date={1}/{0}-{2:03}.parquet".format
 
 key_name: Callable[[str], str] = "_keys/{}.json".format  # of a fingerprint
@@ -76,6 +77,12 @@ def leg_of(part_name: str) -> int:
     """Return the leg of a part; 0 for a name that no part has."""
     named = _OF_LEG.fullmatch(part_name.rpartition("/")[2])
     return 0 if named is None else int(named[1])
+
+
+def next_part(part_name: str) -> str:
+    """Return the name of the next part of a leg."""
+    above, sequence, leg = part_name.rsplit("-", 2)
+    return f"{above}-{int(sequence) + 1:05}-{leg}"
 
 
 def run_of(part_name: str) -> str:

@@ -20,7 +20,7 @@ from proofsweep.store.heartbeat import HEARTBEAT_SECONDS, Signs
 from proofsweep.store.holder import Holder, this_process
 from proofsweep.store.objects import Store, json_bytes, numbered
 
-_TERMS_KEPT = 100
+TERMS_KEPT = 100
 _HOLDER = TypeAdapter(Holder)
 
 
@@ -102,7 +102,7 @@ class Term:
         ended = {"ended_at": self.lease.clock().isoformat()}
         with suppress(NameTaken):
             store.create(layout.receipt_name(name, self.number), json_bytes(ended))
-        old = self.number - _TERMS_KEPT
+        old = self.number - TERMS_KEPT
         if old > 0:
             for name_of in (layout.heartbeat_name, layout.receipt_name, layout.lease_name):
                 store.delete(name_of(name, old))

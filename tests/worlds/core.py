@@ -33,13 +33,13 @@ from proofsweep.domain.runs import AnyRun, Bounds, Operation, Plan
 from proofsweep.files.audio import AudioFile, open_audio
 from proofsweep.files.files import Files
 from proofsweep.files.moving import Moves
-from proofsweep.ingest import disposal, rules, state
+from proofsweep.ingest import disposal, folder_state, records, rules
 from proofsweep.ingest.one_pass import IngestPass
 from proofsweep.operations import recover
 from proofsweep.pacing import rate_share
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
-from proofsweep.store import bounded_calls, heartbeat, holder, journal, latest, layout, listings, objects
+from proofsweep.store import bounded_calls, heartbeat, holder, journal, latest, layout, lease, listings, objects
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.legs import Legs
 from proofsweep.store.log import EntryKind
@@ -70,7 +70,7 @@ CHOSEN = {
     "silent_seconds": "queries.status.STALE_SECONDS",
     "stale_seconds": "store.heartbeat.STALE_SECONDS",
 }
-MOVING = ("ingest/state.py", "files/moving.py", "files/bucket_files.py")
+MOVING = ("ingest/records.py", "ingest/folder_state.py", "files/moving.py", "files/bucket_files.py")
 """The source files of all that changes something when a delivered file is moved."""
 MOVING_IN_BUCKETS = ("files/bucket_files.py",), ("create", "remove")
 """What of it is for buckets alone, and its functions."""
@@ -180,7 +180,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
     """Begin a pass over `in` after a kill; if the pair `a` is still there, move it to `ok`, as it is accepted."""
     files = Moves(Files())
     moving = disposal.Disposal(moves=files, watched=f"{root}/in", targets={rules.Disposition.ACCEPTED: f"{root}/ok"})
-    context = state.IngestContext(
+    context = records.IngestContext(
         results=results,
         environment="beta",
         settings=IngestSettings(),
@@ -190,7 +190,8 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
         new_run_id=lambda: "20261122T120000Z_000aa",
     )
-    kept = state.Records(context, state.FolderState.load(results.store, "watched"), moving, {})
+    term = next_term(results.store, "watched")
+    kept = records.Records(context, folder_state.FolderState.load(term), moving, {})
     files.put_back(f"{root}/in")
     kept.of_killed_pass()
     if is_there():  # else nobody knows it again
@@ -199,6 +200,15 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         digests = {"audio_sha256": sha256(audio).hexdigest(), "sidecar_sha256": sha256(sidecar).hexdigest()}
         answer = rules.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
         kept.of_answered([(item, answer)])
+
+
+def next_term(store: Store, name: str) -> lease.Term:
+    """Take the next term of a lease, as after a kill of who held the last one."""
+    watched = lease.Lease(store, name, "busy")
+    number = watched.last() + 1
+    own = holder.this_process(datetime.now(UTC), {})
+    store.create(layout.lease_name(name, number), objects.json_bytes(asdict(own)))
+    return lease.Term(watched, number, heartbeat.Signs(store, name, number, own, watched.clock))
 
 
 def results_at(location: str | Path) -> Results:

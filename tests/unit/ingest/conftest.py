@@ -17,9 +17,10 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.files.files import Files
 from proofsweep.files.moving import Moves
 from proofsweep.ingest.disposal import Disposal
+from proofsweep.ingest.folder_state import FolderState
 from proofsweep.ingest.one_pass import IngestPass
+from proofsweep.ingest.records import IngestContext
 from proofsweep.ingest.rules import Disposition, PastAnswer
-from proofsweep.ingest.state import FolderState, IngestContext
 from proofsweep.ingest.watched_folder import WatchedFolder
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
@@ -79,7 +80,7 @@ class Watched:
 
     @property
     def state(self) -> FolderState:
-        return FolderState.load(self.results.store, "watched")
+        return FolderState.load(self._own_term())
 
     def deliver(self, name: str, content: bytes = WAV + bytes(8)) -> Path:
         path = self.folder / name
@@ -109,9 +110,12 @@ class Watched:
         if self.accepted is not None:
             targets[Disposition.ACCEPTED] = str(self.root / self.accepted)
         disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
-        lease = Lease(self.results.store, "watched", "busy")
-        self.term = self.term or lease.acquire({})
-        return IngestPass(WatchedFolder(context=self.context(), lease=lease, term=self.term, disposal=disposal))
+        term = self._own_term()
+        return IngestPass(WatchedFolder(context=self.context(), lease=term.lease, term=term, disposal=disposal))
+
+    def _own_term(self) -> Term:
+        self.term = self.term or Lease(self.results.store, "watched", "busy").acquire({})
+        return self.term
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
         one = self.new_pass(moves=moves)

@@ -1,25 +1,23 @@
-"""What passes over one watched folder remember, and what became of verified files, as rows of `ingest`."""
+"""Dispose of verified files, and write down what became of them, as rows of `ingest`."""
 
-import json
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, Self
-
-from pydantic import TypeAdapter
+from typing import Any
 
 from proofsweep.config.locations import path_within
 from proofsweep.config.sections import IngestSettings
 from proofsweep.config.threads import sleep, some_at_once
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import NameTaken
 from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tags import SUPPLIER_TAG, tags_of
 from proofsweep.ingest.deliveries import IN_BATCH
 from proofsweep.ingest.disposal import AT_ONCE, Disposal, DisposalResult
+from proofsweep.ingest.folder_state import FolderState
 from proofsweep.ingest.move import Move
 from proofsweep.ingest.rules import (
     ANSWER_COLUMNS,
@@ -36,103 +34,13 @@ from proofsweep.ingest.rules import (
 )
 from proofsweep.sources.catalog import Catalog
 from proofsweep.store import layout
-from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
 from proofsweep.verify.item import Clock
 
 _BATCH = 500  # files whose names are chosen and noted together
-_STATE = "state.json"
-_HELD = "held.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
-
-_MOVES = TypeAdapter(tuple[Move, ...])
-_TEXTS = TypeAdapter(dict[str, str])
-_KINDS: Mapping[str, TypeAdapter[Any]] = {
-    "sightings": TypeAdapter(dict[str, Sighting]),
-    "part": TypeAdapter(str | None),
-    "moves": _MOVES,
-    "runs": TypeAdapter(list[str]),
-    "spoken": _TEXTS,
-    "asks_held": TypeAdapter(bool),
-}
-_DOCUMENTS: Mapping[str, Mapping[str, TypeAdapter[Any]]] = {_STATE: _KINDS, _HELD: {"held": _MOVES}}
-
-
-@dataclass(slots=True, kw_only=True)
-class FolderState:
-    """What passes over one watched folder remember, in documents of the ingest store. `name` is a watch ID."""
-
-    store: Store
-    name: str
-    sightings: dict[str, Sighting] = field(default_factory=dict)  # of files that wait, by their places
-    part: str | None = None  # takes the rows of the moves, if nobody else writes them
-    moves: Sequence[Move] = ()  # that have begun, and did not end
-    runs: list[str] = field(default_factory=list)  # that were begun and not disposed of, oldest first
-    # Of files that were moved away from under a list of checksums, by their places: the version of the list, which says
-    # nothing of the next file that comes there.
-    spoken: dict[str, str] = field(default_factory=dict)
-    # Deliveries in quarantine that hold accepted files; a document of its own, since few passes change it.
-    held: Sequence[Move] = ()
-    asks_held: bool = False  # whether a file was moved since it was last asked which of them go on
-
-    @classmethod
-    def load(cls, store: Store, name: str) -> Self:
-        """Read what was saved; ResultsError if it is damaged."""
-        facts: dict[str, Any] = {}
-        for document, kinds in _DOCUMENTS.items():
-            content = store.read(f"{name}/{document}")
-            if content is None:
-                continue
-            try:
-                cells = json.loads(content)
-                facts |= {fact: kind.validate_python(cells[fact]) for fact, kind in kinds.items()}
-            except (ValueError, TypeError, KeyError) as damage:
-                raise ResultsError(
-                    f"{name}/{document} in {store.url} is damaged: see whether each pair is whole where files are "
-                    "moved, then delete it."
-                ) from damage
-        return cls(store=store, name=name, **facts)
-
-    def save(self) -> None:
-        self._write(_STATE)
-
-    @property
-    def held_places(self) -> tuple[set[str], set[str]]:
-        """Where accepted files of held deliveries were, and all that is no audio; and where their other audio was."""
-        delivered: set[str] = set()
-        others: set[str] = set()
-        for move in self.held:
-            for file in move.files:
-                delivered.add(file.source)
-            for item, answer in move.items:
-                if answer.outcome != "accepted":
-                    others.add(item.audio)
-        return delivered - others, others
-
-    def hold(self, held: Sequence[Move]) -> None:
-        """Note which deliveries in quarantine hold accepted files."""
-        if [*held] != [*self.held]:
-            self.held = held
-            self._write(_HELD)
-
-    def _write(self, document: str) -> None:
-        def plain(value: Any) -> object:  # noqa: ANN401 - a dataclass or a time
-            return value.isoformat() if isinstance(value, datetime) else asdict(value)
-
-        facts = {name: getattr(self, name) for name in _DOCUMENTS[document]}
-        content = json.dumps(facts, default=plain)
-        self.store.replace(f"{self.name}/{document}", content.encode())
-
-    def open_run(self, run_id: str) -> None:
-        """Note a run before it is planned, so that none is forgotten."""
-        self.runs.append(run_id)
-        self.save()
-
-    def close_run(self, run_id: str) -> None:
-        """Forget a run: all its files are disposed of, or it was never planned."""
-        self.runs.remove(run_id)
-        self.save()
+_RowKey = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,18 +81,29 @@ class Records:
 
     def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> tuple[list[Row], bool]:
         """Dispose of the files that a leg has verified; give its rows, and whether that was not done before."""
-        # The part has the name of its leg: if it is there, all files of the leg are disposed of.
-        name = layout.ingest_name(plan.run_id, plan.run_date, leg)
-        is_new = self.context.results.store.read(name) is None
+        results = self.context.results
+        # This part has the rows of what stays. If it is there, all files of the leg are disposed of.
+        last = layout.ingest_name(plan.run_id, plan.run_date, leg)
+        is_new = results.store.read(last) is None
+        part = layout.part_name("ingest", plan.run_id, plan.run_date, 0, leg)
+        parts = [last]
+        while results.store.read(part) is not None:
+            parts.append(part)
+            part = layout.next_part(part)
         if is_new:
-            rows: list[Row] = []
-            for batch in _batches(self._verified_by(plan, leg)):
-                rows += self._disposed(batch, sightings, part=None)
+            # A killed pass has written the rows of what has left.
+            left = {_key_of(row) for row in self._rows_in(parts[1:])}
+            staying: list[Row] = []
+            for batch in _batches(self._verified_by(plan, leg, left)):
+                rows = self._disposed(batch, sightings, part)
+                staying += [row for row in rows if row["disposition"] == Disposition.LEFT]
+                if self._written(part, rows):
+                    parts.append(part)
+                    part = layout.next_part(part)
+                self._end_moves()
             with suppress(NameTaken):
-                self.context.results.create_part(name, "ingest", rows)
-            self._end_moves()
-        rows_of_leg = self.context.results.table("ingest", [name])
-        return rows_of_leg.to_pylist(), is_new
+                results.create_part(last, "ingest", staying)
+        return self._rows_in(parts), is_new
 
     def of_answered(self, answered: Iterable[_Answered]) -> list[Row]:
         """Dispose of files that were answered before and still lie there; give the rows of those that leave."""
@@ -200,8 +119,8 @@ class Records:
         """Move a delivery as a whole, all of whose files are answered; give the rows of those that leave."""
         part = self._new_part()
         if isinstance(chosen, Move):
-            self._keep_moves(part, [*self.half.values(), chosen])
-            written = self._written(part, self._rows_of(chosen))  # before the move is forgotten
+            self._note_moves([chosen], part)
+            written = self._written(part, self._rows_of(chosen, {}))  # before the move is forgotten
             self._end_moves()
             return written
         rows = [self._row(item, answer, chosen, None) for item, answer in answered]
@@ -241,48 +160,56 @@ class Records:
 
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
-        part, moves = self.state.part, self.state.moves
-        rows: list[Row] = []
-        for move in moves:
-            rows += self._rows_of(move)
-        # Without a part, the rows are of a leg that has none yet: it is disposed of again, and writes them itself.
+        rows_of: dict[str, list[Row]] = {}
+        for move in self.state.moves:
+            rows_of.setdefault(move.part, []).extend(self._rows_of(move, self.state.sightings))
+        rows_of.pop("", None)
         written: list[Row] = []
-        if part is not None:
-            written = self._written(part, rows)
-        if moves:
-            self._end_moves()
+        for part, rows in rows_of.items():
+            written += self._written(part, rows)
+        self._end_moves()
         return written
 
-    def _written(self, part: str, rows: Sequence[Row]) -> list[Row]:
-        """Write the rows of what leaves; a pass every minute must not repeat what stays."""
+    def _written(self, part: str, rows: Iterable[Row]) -> list[Row]:
+        """Write the rows of what leaves; a pass every minute must not repeat what stays.
+
+        If a killed pass has written the part, what it lacks goes into the next one.
+        """
         leaving = [row for row in rows if row["disposition"] != Disposition.LEFT]
-        if leaving:
-            with suppress(NameTaken):
-                self.context.results.create_part(part, "ingest", leaving)
+        missing = leaving
+        while missing:
+            try:
+                self.context.results.create_part(part, "ingest", missing)
+                break
+            except NameTaken:
+                known = {_key_of(row) for row in self._rows_in([part])}
+                missing = [row for row in missing if _key_of(row) not in known]
+                part = layout.next_part(part)
         return leaving
+
+    def _rows_in(self, parts: Iterable[str]) -> list[Row]:
+        return self.context.results.table("ingest", parts).to_pylist()
 
     def _new_part(self) -> str:
         now = self.context.clock()
         part_id = new_run_id(now, secrets.token_hex(3))
-        return layout.ingest_name(part_id, now.date(), 0)
+        return layout.part_name("ingest", part_id, now.date(), 0, 0)
 
-    def _verified_by(self, plan: Plan, leg: int) -> Iterator[_Answered]:
+    def _verified_by(self, plan: Plan, leg: int, left: Collection[_RowKey]) -> Iterator[_Answered]:
+        """Yield the files that a leg has verified, but for those that have left."""
         results = self.context.results
         for name in results.parts_of("verdicts", plan, leg):
             table = results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS])
             answers = {row["manifest_row"]: answer_of(row) for row in table.to_pylist()}
             for item in results.items(plan, answers):
-                yield item, answers[item.manifest_row]
+                if (item.item_id, utf8_text(item.audio), item.audio_version) not in left:
+                    yield item, answers[item.manifest_row]
 
-    def _disposed(
-        self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str | None
-    ) -> list[Row]:
+    def _disposed(self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str) -> list[Row]:
         """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them."""
-        # The notes come before the first copy, so that the next pass knows the names after a kill. Then `part` takes
-        # the rows; without one, somebody disposes of these files again.
+        # The notes come before the first copy, so that the next pass knows the names after a kill.
         chosen = list(some_at_once(verified, self._chosen, AT_ONCE))  # (1)
-        moves = {choice.name: choice for choice in chosen if isinstance(choice, Move)}
-        self._keep_moves(part, (moves | self.half).values())  # (2)
+        self._note_moves([choice for choice in chosen if isinstance(choice, Move)], part)  # (2)
         results = list(some_at_once(chosen, self._carried_out, AT_ONCE))  # (3)
         self._record_held(zip(chosen, results, strict=True))
         rows: list[Row] = []
@@ -303,14 +230,18 @@ class Records:
         (result,) = self._moved(choice)
         return result
 
-    def _rows_of(self, move: Move) -> list[Row]:
+    def _rows_of(self, move: Move, sightings: Mapping[str, Sighting]) -> list[Row]:
         results = self._moved(move)
         result = _result_of(move, results)
         self._record_held([(move, result)])
         if not move.items:
             self._record_without_audio(move, result)
             return []
-        return [self._row(*answered, result, None) for answered, result in zip(move.items, results, strict=True)]
+        rows: list[Row] = []
+        for (item, answer), item_result in zip(move.items, results, strict=True):
+            sighting = sightings.get(utf8_text(item.audio))
+            rows.append(self._row(item, answer, item_result, sighting))
+        return rows
 
     def _record_without_audio(self, move: Move, result: DisposalResult) -> None:
         folder = utf8_text(move.folder or "")
@@ -350,27 +281,35 @@ class Records:
         results = self.disposal.moved(move, self._note_copied)
         # A move that was begun stays in the notes as it was chosen first: its copies lie at those names.
         if any(result.is_half for result in results):
-            first = self.half.setdefault(move.name, move)
-            are_copied = [noted.is_copied for noted in self.state.moves if noted.name == move.name]
-            self.half[move.name] = replace(first, is_copied=any(are_copied))
+            first = self.half.get(move.name, move)
+            for noted in self.state.moves:
+                if noted.name == move.name:
+                    first = replace(first, part=noted.part, is_copied=noted.is_copied)
+            self.half[move.name] = first
         elif any(result.audio is not None for result in results):
             self.half.pop(move.name, None)
         return results
 
+    def _note_moves(self, chosen: Iterable[Move], part: str) -> None:
+        """Note moves that begin now, and which part takes their rows, beside those that could not be ended."""
+        noted = {**self.half}
+        for move in chosen:
+            first = noted.get(move.name, move)
+            noted[move.name] = replace(first, part=part)
+        self.state.note_moves(noted.values())
+
     def _note_copied(self, move: Move) -> None:
         """Note that all files of a delivery were copied, before the first one is removed."""
-        moves = {noted.name: noted for noted in self.state.moves}
-        moves[move.name] = replace(move, is_copied=True)
-        self._keep_moves(self.state.part, moves.values())
+        noted = {before.name: before for before in self.state.moves}
+        part = noted[move.name].part if move.name in noted else move.part
+        noted[move.name] = replace(move, part=part, is_copied=True)
+        self.state.note_moves(noted.values())
 
     def _end_moves(self) -> None:
-        self._keep_moves(self._new_part(), self.half.values())
-
-    def _keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
-        """Note which moves begin now, in the place of what was noted before."""
-        self.state.part = part
-        self.state.moves = tuple(moves)
-        self.state.save()
+        # What a move has taught comes first: once the move has ended, nobody learns it again.
+        if self.state.is_changed:
+            self.state.save()
+        self.state.note_moves(self.half.values())
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
         now = self.context.clock()
@@ -411,10 +350,12 @@ class Records:
         seen = self.state.sightings.get(place)
         if result.audio is not None and seen is not None and seen.judged_by and not item.is_delivered:
             self.state.spoken[place] = seen.judged_by
+            self.state.is_changed = True
         # Another file has come with the version of this one, so its version alone never says that it has no answer.
         if result.disposition is Disposition.GONE:
             judged_by = "" if seen is None else seen.judged_by
             self.state.sightings[place] = Sighting(version=version, since=now, judged_by=judged_by, is_judged_anew=True)
+            self.state.is_changed = True
         self.not_moved.pop(place, None)
         if result.disposition is Disposition.LEFT and result.detail is not None:
             self.not_moved[place] = row
@@ -433,6 +374,11 @@ def _result_of(move: Move, results: Sequence[DisposalResult]) -> DisposalResult:
         if result.disposition is move.disposition:
             return result
     return results[0]
+
+
+def _key_of(row: Mapping[str, object]) -> _RowKey:
+    """Return what tells the rows of one leg apart: of each delivered file it has one."""
+    return row["item_id"], row["audio"], row["audio_version"]
 
 
 def _text_or_none(location: str | None) -> str | None:
