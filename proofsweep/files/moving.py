@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from proofsweep.config.locations import make_folder, one_line, share_with_folder, sync_file, sync_folder
 from proofsweep.domain.errors import NameTaken, SourceError
@@ -27,26 +27,33 @@ _DRAFT = ".proofsweep-draft-"
 _OPENING_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+class Copy(NamedTuple):
+    source: FileFacts | None  # as it was read; None if the source is gone or is another file by now
+    disk: int | None  # on which the folder of the copy lay; None for a bucket
+
+
 class Moves:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
+    def copy(self, source: str, target: str, sha256: str) -> Copy:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
 
         Between folders, the copy has the rights of the source, and a new folder those of the source's folder as far as
         the umask leaves them: what is private stays so. Beyond that, as in a results store, both are given to those who
         use the folder that they lie in, where its group can write or root makes them, and to nobody else.
 
-        Return the facts of the source as it was read; None if the source is gone or is another file by now. A copy that
-        somebody takes away at once was made. NameTaken if the target is another file; SourceError if neither source nor
-        target is that file, or one of the two cannot be read or written.
+        A copy that somebody takes away at once was made. NameTaken if the target is another file; SourceError if
+        neither source nor target is that file, or one of the two cannot be read or written.
         """
-        self.clear(target)
+        names = self._names_at(target)
+        names.clear(target)
+        names.clear_draft(source, target)
+        disk = names.disk(target)
         held, facts = self.held(target), None
         if held is None:
             try:
-                facts = self._create(source, target, sha256)
+                facts, disk = self._create(source, target, sha256)
                 held = self.digest(target)
             except NameTaken:  # perhaps by this copy, if the answer to its creation was lost
                 held = self.digest(target)
@@ -54,20 +61,26 @@ class Moves:
                     raise
         if held not in {None, sha256}:
             raise NameTaken("There is another file of that name.")
-        return facts or self._facts_of(source, sha256)
+        return Copy(facts or self._facts_of(source, sha256), disk)
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file with these facts. Return whether it is gone; one that was replaced meanwhile stays."""
         return self._names_at(source).remove(source, facts)
 
-    def discard(self, copy: str, sha256: str) -> None:
+    def disk(self, target: str) -> int | None:
+        """Return the disk on which the folder of a target lies, or would lie; None for a bucket."""
+        return self._names_at(target).disk(target)
+
+    def discard(self, source: str, copy: str, sha256: str) -> None:
+        """Delete the copy of a source, if it has these bytes, and what a killed process has written of it."""
+        self._names_at(copy).clear_draft(source, copy)
         self.clear(copy)
         facts = self._facts_of(copy, sha256)
         if facts is not None:
             self.remove(copy, facts)
 
     def clear(self, target: str) -> None:
-        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        """Give the name back to a copy that was being deleted when its process was killed."""
         self._names_at(target).clear(target)
 
     def is_link(self, source: str) -> bool:
@@ -133,14 +146,19 @@ class Moves:
             digest = hashlib.file_digest(file, "sha256")
             return facts, digest.hexdigest()
 
-    def _create(self, source: str, target: str, sha256: str) -> FileFacts:
+    def _create(self, source: str, target: str, sha256: str) -> tuple[FileFacts, int | None]:
         with self._files.open(source, is_whole=True) or nullcontext() as file:
             if file is None:
                 raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
             facts = file.facts()
             rights = _rights_of(source)
-            self._names_at(target).create(target, file.pieces(PIECE_BYTES), sha256, rights)
-            return facts
+            names = self._names_at(target)
+            disk = names.disk(target)
+            names.create(source, target, file.pieces(PIECE_BYTES), sha256, rights)
+            # While the share is away, a copy lies below its mount point.
+            if names.disk(target) != disk:
+                raise SourceError("A share went or came during the copy.", reason=Reason.SOURCE_UNAVAILABLE)
+            return facts, disk
 
     def _names_at(self, location: str) -> "_Names":
         if kind_of(location).has_folders:
@@ -159,9 +177,11 @@ class _Rights:
 class _Names(Protocol):
     """What a kind of files does with their names; `Moves` says what each does."""
 
-    def create(self, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None: ...
+    def create(self, source: str, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None: ...
     def remove(self, source: str, facts: FileFacts) -> bool: ...
     def clear(self, target: str) -> None: ...
+    def clear_draft(self, source: str, target: str) -> None: ...
+    def disk(self, target: str) -> int | None: ...
     def is_link(self, source: str) -> bool: ...
     def put_back(self, folder: str) -> dict[str, str]: ...
     def remove_empty(self, folder: str) -> None: ...
@@ -175,12 +195,19 @@ class _ObjectNames:
         self._buckets = buckets
         self.remove = buckets.remove
 
-    def create(self, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
-        del rights  # a bucket has its own
+    def create(self, source: str, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
+        del source, rights  # a bucket has its own
         self._buckets.create(target, pieces, sha256)
 
     def clear(self, target: str) -> None:
         pass
+
+    def clear_draft(self, source: str, target: str) -> None:
+        pass
+
+    def disk(self, target: str) -> int | None:
+        del target
+        return None
 
     def is_link(self, source: str) -> bool:
         del source
@@ -199,8 +226,8 @@ class _ObjectNames:
 
 
 class _LocalNames:
-    def create(self, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
-        _create_file(Path(target), pieces, sha256, rights)
+    def create(self, source: str, target: str, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
+        _create_file(Path(target), _draft_of(source, target), pieces, sha256, rights)
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         path = Path(source)
@@ -225,9 +252,19 @@ class _LocalNames:
     def clear(self, target: str) -> None:
         path = Path(target)
         with _wrapped_errors():
-            _draft_of(path).unlink(missing_ok=True)
             _restore(_aside_of(path))
             _restore_all(_aside_folder_of(path))
+
+    def clear_draft(self, source: str, target: str) -> None:
+        with _wrapped_errors():
+            _draft_of(source, target).unlink(missing_ok=True)
+
+    def disk(self, target: str) -> int | None:
+        folder = Path(target).parent
+        with _wrapped_errors():
+            while _kind(folder) is None:
+                folder = folder.parent
+            return folder.stat().st_dev
 
     def is_link(self, source: str) -> bool:
         with suppress(OSError):
@@ -275,7 +312,7 @@ def _rights_of(source: str) -> _Rights:
     return _Rights(file & 0o777 | stat.S_IRUSR, folder & 0o777 | stat.S_IRWXU)
 
 
-def _create_file(path: Path, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
+def _create_file(path: Path, draft: Path, pieces: Iterable[bytes], sha256: str, rights: _Rights) -> None:
     """Make a file of exactly these bytes, whole at once, that survives a power cut.
 
     NameTaken if there is one of that name, or SourceError if the bytes have another digest.
@@ -283,7 +320,6 @@ def _create_file(path: Path, pieces: Iterable[bytes], sha256: str, rights: _Righ
     with _wrapped_errors():
         for made in make_folder(path.parent, rights.folder):
             share_with_folder(made)
-        draft = _draft_of(path)
         try:
             if _write(draft, pieces, rights.file) != sha256:
                 raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
@@ -376,16 +412,18 @@ def _aside_of(path: Path) -> Path:
 
 
 def _aside_folder_of(path: Path) -> Path:
-    return path.parent / f"{_ASIDE_FOLDER}{_digits_of(path)}"
+    return path.parent / f"{_ASIDE_FOLDER}{_digits_of(str(path))}"
 
 
-def _draft_of(path: Path) -> Path:
-    # The same name each time: so the draft of a copy that was killed is found, and none is left behind.
-    return path.parent / f"{_DRAFT}{_digits_of(path)}"
+def _draft_of(source: str, target: str) -> Path:
+    # The same name each time: so the draft of a copy that was killed is found, and none is left behind. Two watched
+    # folders may have one target, and files of one name: each has its own draft.
+    return Path(target).parent / f"{_DRAFT}{_digits_of(source, target)}"
 
 
-def _digits_of(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
+def _digits_of(*locations: str) -> str:
+    content = b"\0".join(map(os.fsencode, locations))
+    return hashlib.sha256(content).hexdigest()[:24]
 
 
 def _put_back(aside: Path, path: Path) -> None:

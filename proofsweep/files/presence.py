@@ -20,6 +20,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files, kind_of
 from proofsweep.files.local_files import NOTHING_THERE
+from proofsweep.files.mounts import mount_of
 
 _FILES_TRIED = 20  # of a root, to see whether it is away
 _PARTS_TO_MOUNT = 3  # as in /mnt/music, the first of which is empty
@@ -59,16 +60,6 @@ def places_of(location: str) -> Iterator[str]:
     while kind_of(folder).is_on_this_machine and folder not in {"/", "//", ""}:
         folder = posixpath.dirname(folder)
         yield folder
-
-
-def mount_of(location: str) -> str:
-    """Return the mount point above a location, which may not be there yet; empty for a bucket."""
-    if not kind_of(location).is_on_this_machine:
-        return ""
-    path = os.path.realpath(location)
-    while path and not posixpath.ismount(path):
-        path = posixpath.dirname(path)
-    return path
 
 
 def away_since(folder: str, mount_before: str) -> Away | None:

@@ -13,10 +13,11 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
 from proofsweep.domain.reasons import HINDERS_NOTHING, Reason
+from proofsweep.files.mounts import Mounts, mount_of
 from proofsweep.files.moving import Moves
-from proofsweep.files.presence import is_gone, mount_of
+from proofsweep.files.presence import is_gone
 from proofsweep.ingest.deliveries import DeliveredBatch
-from proofsweep.ingest.move import FileMove, Move, in_folder
+from proofsweep.ingest.move import FileMove, Move, beside, in_folder
 from proofsweep.ingest.rules import Disposition, PastAnswer
 
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
@@ -42,6 +43,7 @@ class _CopiedFile(NamedTuple):
 
     file: FileMove
     facts: FileFacts | None
+    disk: int | None  # on which the copy lies; None in a bucket
     is_there: bool = True
 
 
@@ -50,12 +52,16 @@ class Disposal:
     moves: Moves
     watched: str
     targets: Mapping[Disposition, str]  # where its files go; those without a target stay
-    mounts: Mapping[str, str] = field(default_factory=dict)  # of these places when the pass began
+    mounts: Mounts = field(default_factory=Mounts)  # when the pass began
 
     def from_now_on(self) -> Self:
         """Return the same for one pass: it moves nothing while another disk lies at a place than lies there now."""
-        places = (self.watched, *self.targets.values())
-        return replace(self, mounts={place: mount_of(place) for place in places})
+        return replace(self, mounts=Mounts.now(self.places))
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The watched folder, and where its files go; what does not exist yet may be among them."""
+        return self.watched, *self.targets.values()
 
     def chosen(self, item: WorkItem, answer: PastAnswer, lists: Sequence[str] = ()) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
@@ -80,10 +86,10 @@ class Disposal:
             return _stays("It is a link, and links are not moved.")
         try:
             with_lists = self._digests_there(lists) | digests
-            names = self._free_names(item.audio, with_lists, disposition, _beside)
+            names = self._free_names(item.audio, with_lists, disposition, beside)
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
-        mount = self._mount_before(self.targets[disposition])
+        mount = mount_of(names[-1].target)
         return Move(files=names, items=((item, answer),), disposition=disposition, mount=mount)
 
     def chosen_for_batch(
@@ -122,7 +128,7 @@ class Disposal:
             disposition=disposition,
             folder=batch.location,
             folders=batch.folders_of(listed),
-            mount=self._mount_before(self.targets[disposition]),
+            mount=mount_of(names[-1].target),
         )
 
     def chosen_from_quarantine(self, held: Move, newest: Mapping[str, PastAnswer]) -> Move | DisposalResult | None:
@@ -159,7 +165,7 @@ class Disposal:
             disposition=Disposition.ACCEPTED,
             folder=held.target_folder,
             delivered_in=folder,
-            mount=self._mount_before(self.targets[Disposition.ACCEPTED]),
+            mount=mount_of(names[-1].target),
         )
 
     def _is_any_there(self, files: Sequence[FileMove]) -> bool:
@@ -253,7 +259,7 @@ class Disposal:
         for file in reversed(move.files):
             self._refuse_away(move)
             if file.owns:
-                self.moves.discard(file.target, file.sha256)
+                self.moves.discard(file.source, file.target, file.sha256)
 
     def _removed(self, move: Move, copied: Sequence[_CopiedFile]) -> set[str]:
         """Remove what was copied, the last file first; return those that are other files by now, which stay.
@@ -359,14 +365,8 @@ class Disposal:
         return f" It should go to {one_line(self.targets[disposition])} (ingest.{setting})."
 
     def _is_away(self, place: str) -> bool:
-        """Whether another disk lies at a place than when the pass began, or nothing where files were found."""
-        if mount_of(place) != self._mount_before(place):
-            return True
-        return place == self.watched and is_gone(place)
-
-    def _mount_before(self, place: str) -> str:
-        """Return the mount point above a place when the pass began."""
-        return self.mounts[place] if place in self.mounts else mount_of(place)
+        """Whether another disk lies there than when the pass began, or nothing where files were found."""
+        return self.mounts.is_changed(place) or (place == self.watched and is_gone(place))
 
     def is_unmounted(self, move: Move) -> bool:
         """Whether the share is away on which a move began: copies may lie below its mount point, for nobody to see."""
@@ -388,10 +388,10 @@ class Disposal:
             self._refuse_away(move)
             if move.delivered_in is not None:
                 self.moves.clear(file.source)  # passes begin by this in the watched folder alone
-            facts = self.moves.copy(file.source, file.target, file.sha256)
-            if facts is None and not file.owns:
+            copy = self.moves.copy(file.source, file.target, file.sha256)
+            if copy.source is None and not file.owns:
                 self._refuse_other(file)
-            return _CopiedFile(file, facts)
+            return _CopiedFile(file, copy.source, copy.disk)
         except (NameTaken, SourceError) as error:
             if move.folder is None:
                 raise
@@ -401,7 +401,7 @@ class Disposal:
             # Of a batch without its last file, its sender may have taken back all.
             is_missing = reason == Reason.MISSING_AUDIO and self.moves.digest(move.files[-1].source) is None
             if was_taken or is_missing:
-                return _CopiedFile(file, None, is_there=False)
+                return _CopiedFile(file, None, None, is_there=False)
             name = utf8_text(posixpath.basename(file.source))
             error.message = f"{name}: {error.message}"
             raise
@@ -416,6 +416,9 @@ class Disposal:
         self._refuse_away(move)
         is_removed = True
         if copied.facts is not None:
+            # A copy that was made while another disk lay there is not found.
+            if self.moves.disk(copied.file.target) != copied.disk:
+                raise _away(copied.file.target)
             is_removed = self.moves.remove(copied.file.source, copied.facts)
             self._refuse_away(move)  # a share that goes meanwhile makes the file look as if it were gone already
         return is_removed
@@ -444,7 +447,7 @@ class Disposal:
                 if not file.owns:
                     continue
                 if not may_be_removed or self.moves.digest(file.source) == file.sha256:
-                    self.moves.discard(file.target, file.sha256)
+                    self.moves.discard(file.source, file.target, file.sha256)
         except SourceError:
             return False
         return True
@@ -492,7 +495,3 @@ def _results_of(move: Move, stayed: set[str]) -> list[DisposalResult]:
         sidecar = targets.get(item.sidecar or "")
         results.append(DisposalResult(move.disposition, targets.get(item.audio), sidecar, detail))
     return results
-
-
-def _beside(place: str, file: str) -> str:
-    return posixpath.join(posixpath.dirname(place), posixpath.basename(file))

@@ -1,5 +1,6 @@
 """A move of files that belong together, as passes note it before they copy anything."""
 
+import posixpath
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -119,3 +120,8 @@ class Move:
 def in_folder(folder: str, place: str, file: str) -> str:
     """Return where a file of a folder goes, if the folder goes to a place."""
     return f"{place}{file[len(folder) :]}"
+
+
+def beside(place: str, file: str) -> str:
+    """Return where a file goes that belongs to the one that goes to a place."""
+    return posixpath.join(posixpath.dirname(place), posixpath.basename(file))

@@ -12,8 +12,9 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
 from proofsweep.domain.items import Row, utf8_text
 from proofsweep.files.files import Files, real_location
+from proofsweep.files.mounts import Mounts
 from proofsweep.files.moving import Moves
-from proofsweep.files.presence import away_since, listing_error, mount_of
+from proofsweep.files.presence import away_since, is_gone, listing_error
 from proofsweep.ingest.disposal import Disposal
 from proofsweep.ingest.move import Move
 from proofsweep.ingest.records import IngestContext
@@ -22,7 +23,7 @@ from proofsweep.sources.catalog import Catalog, CatalogBase
 from proofsweep.sources.folder import FolderScan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, Term, sole_process
-from proofsweep.verify.emptied_folders import mount_before
+from proofsweep.verify.emptied_folders import mount_before, mounts_below_before
 
 _BUSY = "This folder is being worked on by {holder}."
 _NO_FOLDER = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}  # what says that no folder has the name
@@ -52,7 +53,10 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     targets = _targets(context.settings, path)
     disposal = Disposal(moves=Moves(Files()), watched=path, targets=targets)
     _refuse_unmounted(disposal, lease)
-    facts: Row = {"environment": context.environment, "folder": path, "mounts": _mounts_of(disposal)}
+    mounts = Mounts.now(disposal.places)
+    facts: Row = {"environment": context.environment, "folder": path}
+    facts["mounts"] = {resolved_location(place): point for place, point in mounts.of_places.items()}
+    facts["mounts_below"] = mounts.below
     with sole_process(lease, facts) as term:
         yield WatchedFolder(context=context, lease=lease, term=term, disposal=disposal)
 
@@ -122,16 +126,17 @@ def _refuse_unlisted(path: str, error: OSError | None) -> None:
 
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
     """Raise RunMustStop if a share was mounted before, and only the empty folder below it is left."""
-    for location in (disposal.watched, *disposal.targets.values()):
+    for location in disposal.places:
         away = away_since(location, mount_before(lease, location))
         if away is not None:
             raise _away(disposal.watched, f"{one_line(location)}: {away.why}")
-
-
-def _mounts_of(disposal: Disposal) -> dict[str, str]:
-    """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
-    locations = disposal.watched, *disposal.targets.values()
-    return {resolved_location(location): mount_of(location) for location in locations}
+    real = [resolved_location(location) for location in disposal.places]
+    for point in mounts_below_before(lease):
+        listing_error(point)  # an automounter mounts it at that, if nobody has used it for a while
+        is_below = any(is_within(point, place) for place in real)
+        if is_below and not is_gone(point) and away_since(point, point) is not None:
+            why = "a share was mounted there, and the folder is empty; delete it if none will come there again"
+            raise _away(disposal.watched, f"{one_line(point)}: {why}")
 
 
 def _absolute(location: str) -> str:

@@ -27,3 +27,12 @@ def mount_before(lease: Lease, location: str) -> str:
     holder = lease.holder(lease.last())
     mounts = None if holder is None else holder.facts.get("mounts")
     return str(mounts.get(resolved_location(location), "")) if isinstance(mounts, dict) else ""
+
+
+def mounts_below_before(lease: Lease) -> list[str]:
+    """Return where shares were mounted below the watched folder and its targets, as that process found them."""
+    holder = lease.holder(lease.last())
+    points = None if holder is None else holder.facts.get("mounts_below")
+    if not isinstance(points, list):
+        return []
+    return [str(point) for point in points]

@@ -14,7 +14,7 @@ from typing import IO, Any
 from kernel import current_process, here
 
 from proofsweep.domain.items import FileFacts
-from proofsweep.files import moving, presence
+from proofsweep.files import mounts, moving, presence
 from proofsweep.files.files import Files
 from proofsweep.files.open_file import OpenFile
 from proofsweep.ingest import disposal, watched_folder
@@ -122,7 +122,7 @@ def _make_folder(folder: Path, rights: int) -> list[Path]:
 def replace_disk() -> None:
     os.scandir = _failing(os.scandir, SHARES.unlisted.__contains__, errno.ENOTCONN)
     os.open = _failing(os.open, lambda path: any(path.startswith(f"{each}/") for each in SHARES.unread), errno.EIO)
-    presence.mount_of = watched_folder.mount_of = disposal.mount_of = SHARES.mount_of
+    presence.mount_of = mounts.mount_of = disposal.mount_of = SHARES.mount_of
     moving.Path = DiskPath
     moving.Files = watched_folder.Files = DiskFiles
     moving.sync_file = lambda _file: rest()

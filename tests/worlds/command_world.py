@@ -106,7 +106,8 @@ def mounted_disk(place: Path, size: str = "4m") -> Iterator[Path]:
     try:
         yield place
     finally:
-        unmount(place)
+        if place.is_mount():
+            unmount(place)
 
 
 def mount_dead_share(place: Path) -> None:

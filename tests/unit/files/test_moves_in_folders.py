@@ -11,9 +11,11 @@ from typing import NoReturn
 
 import pytest
 
-from proofsweep.domain.errors import SourceError
+from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.files.files import Files
+from proofsweep.files.local_files import LocalFile
 from proofsweep.files.moving import Moves
+from proofsweep.files.open_file import OpenFile
 
 SHORT, LONG = "a.wav", f"{'a' * 246}.wav"  # a name of 255 bytes has no room for more before it
 HIDDEN_FILE, HIDDEN_FOLDER = ".proofsweep-removing-a.wav", ".proofsweep-moving-aa"
@@ -232,3 +234,35 @@ def test_what_is_copied_into_a_folder_of_a_group_is_for_that_group(acme: Path, t
     copy(source, team / "acme/a.wav")
 
     assert (rights(team / "acme"), rights(team / "acme/a.wav")) == (0o770, 0o660)
+
+
+def test_copies_of_two_files_to_one_name_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """Two folders that are watched by two processes may have one target: the draft of each is its own."""
+    first, second, target = tmp_path / "a" / "x.wav", tmp_path / "b" / "x.wav", tmp_path / "ok" / "x.wav"
+    for path, content in ((first, b"first"), (second, b"second")):
+        path.parent.mkdir()
+        path.write_bytes(content)
+    digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in (first, second)}
+    moves = Moves(Files())
+
+    def copy_other() -> None:
+        moves.copy(str(second), str(target), digests[second])
+
+    file_pieces = LocalFile.pieces
+
+    def pieces(file: OpenFile, piece_bytes: int) -> Iterator[bytes]:
+        """Read a file, of which the first half is written when the other one is copied."""
+        content = b"".join(file_pieces(file, piece_bytes))
+        yield content[:2]
+        if not target.exists():
+            patched.undo()
+            copy_other()
+        yield content[2:]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(LocalFile, "pieces", pieces)
+        with pytest.raises(NameTaken):
+            moves.copy(str(first), str(target), digests[first])
+
+    assert target.read_bytes() == b"second"
+    assert os.listdir(target.parent) == ["x.wav"]  # noqa: PTH208 - hidden ones too

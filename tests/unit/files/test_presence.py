@@ -16,8 +16,10 @@ from proofsweep.domain.errors import ResourceShortage
 from proofsweep.files import presence
 from proofsweep.files.bucket_files import BucketFiles
 from proofsweep.files.files import Files
+from proofsweep.files.mounts import Mounts, mounts_below
 from proofsweep.files.presence import Presence, away_now, folder_of
 
+from ...worlds.command_world import mounted_disk, unmount
 from ..conftest import WAV
 
 
@@ -237,3 +239,14 @@ def test_a_bucket_that_cannot_be_listed_is_away_unless_an_object_was_read(bucket
     found += [known_away(), away_now("s3://music", files) is not None]
 
     assert found == [False, True, True]
+
+
+def test_mounts_below_a_folder_are_found_and_missed(tmp_path: Path) -> None:
+    """Also one with a blank in its name; it is missed as soon as it goes."""
+    with mounted_disk(tmp_path / "acme music") as place:
+        seen = Mounts.now([str(tmp_path)])
+        assert seen.below == [str(place)]
+        assert not seen.is_changed(str(tmp_path))
+        unmount(place)
+        assert seen.is_changed(str(tmp_path))
+    assert mounts_below("s3://bucket/in") == []

@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.files.files import Files
-from proofsweep.files.moving import Moves
+from proofsweep.files.moving import Copy, Moves
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
 from proofsweep.ingest.disposal import Disposal, DisposalResult
 from proofsweep.ingest.move import Move
@@ -129,6 +129,31 @@ def test_a_file_of_a_watched_folder_that_vanished_is_not_gone(
     (tmp_path / "in").rename(tmp_path / "share")
 
     assert disposal.moved(chosen)[0].disposition is Disposition.LEFT
+
+
+def test_a_share_that_went_and_came_back_during_a_copy_loses_no_file(
+    disposal: Disposal, pair: Verified, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy lies on the disk below, where nobody finds it: so what was copied stays where it was delivered."""
+    copies: list[int] = []
+    copy_of = Moves.copy
+
+    def copy(moves: Moves, *given: str) -> Copy:
+        copied = copy_of(moves, *given)
+        copies.append(1)
+        return copied._replace(disk=-1) if len(copies) == 2 else copied
+
+    monkeypatch.setattr(Moves, "copy", copy)
+    chosen = disposal.chosen(pair.item, pair.answer)
+    assert isinstance(chosen, Move)
+
+    result = disposal.moved(chosen)[0]
+
+    assert (result.disposition, result.is_half) == (Disposition.LEFT, True)
+    assert {"in/a.wav", "in/a.sidecar"} <= set(files_in(tmp_path))
+    monkeypatch.undo()
+    assert disposal.moved(chosen)[0].disposition is Disposition.ACCEPTED
+    assert set(files_in(tmp_path)) == {"ok/a.wav", "ok/a.sidecar"}
 
 
 UNKNOWN_BYTES = "The digest of what was verified is not known."

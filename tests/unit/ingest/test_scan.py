@@ -28,6 +28,7 @@ from proofsweep.store.holder import this_process
 from proofsweep.store.objects import json_bytes
 from proofsweep.store.parts import Results
 
+from ...worlds.command_world import mounted_disk, unmount
 from .conftest import WAV, Watched
 
 CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2PA\x08\0\0\0" + bytes(8)
@@ -329,6 +330,24 @@ def test_a_target_whose_mount_point_is_gone_is_not_made_again(
 
     with pytest.raises(RunMustStop, match="ok: the folder is empty or gone"), opened(watched, accepted="ok"):
         pass
+
+
+def test_a_pass_waits_for_the_share_of_one_supplier(watched: Watched) -> None:
+    """What waits there goes on waiting, and is not called gone; whoever deletes its empty folder wants it no more."""
+    place = watched.folder / "acme"
+    with mounted_disk(place):
+        watched.deliver("acme/a.wav")
+        watched.outcomes["a.wav"] = None
+        with opened(watched) as first:
+            list(map(watched.play_leg, IngestPass(first).runs()))
+            unmount(place)
+            with pytest.raises(RunMustStop, match="acme: a share was mounted there, and the folder is empty"):
+                next(IngestPass(first).runs(), None)
+        with pytest.raises(RunMustStop, match="delete it if none will come there again"), opened(watched):
+            pass
+        place.rmdir()
+        with opened(watched) as second:
+            list(IngestPass(second).runs())
 
 
 def fail_to_list(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
