@@ -10,7 +10,7 @@ from typing import Final
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.files.names import caseless
+from proofsweep.files.names import caseless, is_hidden_name
 
 FOLDERS_KEPT = 1_024  # of which is remembered what was found out
 
@@ -112,7 +112,7 @@ class ListingRule:
             folder = posixpath.dirname(path)
             file = posixpath.join(folder, awaited_name(name))
             return self.why(file, is_folder=False) or awaited
-        if name.startswith(".") and not name.startswith(".."):
+        if is_hidden_name(name):
             return Cause.HIDDEN
         return awaited
 

@@ -17,6 +17,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import PIECE_BYTES
 from proofsweep.files.files import Files, kind_of
 from proofsweep.files.local_files import NOTHING_THERE, walk
+from proofsweep.files.names import is_hidden_name
 
 if TYPE_CHECKING:
     from proofsweep.files.bucket_files import BucketFiles
@@ -285,7 +286,7 @@ class _LocalNames:
                 except SourceError as error:
                     where = one_line(str(aside))
                     failed[str(aside)] = f"{error.message} It lies in {where}."
-            folders[:] = [name for name in folders if not name.startswith(".")]
+            folders[:] = [name for name in folders if not is_hidden_name(name)]
         return failed
 
     def remove_empty(self, folder: str) -> None:

@@ -27,6 +27,11 @@ def caseless(name: str) -> str:
     return composed(composed(name).casefold())
 
 
+def is_hidden_name(name: str) -> bool:
+    """Whether what has this name is hidden from listings: labels have names that begin with two dots and more."""
+    return name.startswith(".") and not name.startswith("..")
+
+
 def is_audio_name(path: str) -> bool:
     return _extension(path) in _AUDIO_EXTENSIONS
 

@@ -26,6 +26,7 @@ from proofsweep.ingest.rules import (
     PastAnswer,
     Sighting,
     answer_of,
+    asked_again_at,
     own_lists,
     retry_at,
     stands,
@@ -423,8 +424,10 @@ def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now:
         judged_by = "" if before is None else before.judged_by
         if cells["outcome"] not in VERDICTS:
             waiting[place] = _unanswered(cells, version, judged_by, now)
-        elif judged_by:  # it is judged once more if that changes
-            waiting[place] = Sighting(version=version, since=now, judged_by=judged_by)
+            continue
+        asked_again = asked_again_at(cells["reason"], cells["acted_at"])
+        if judged_by or asked_again is not None:  # it is judged once more if its list changes, or after a time
+            waiting[place] = Sighting(version=version, since=now, judged_by=judged_by, retry_at=asked_again)
     return waiting
 
 

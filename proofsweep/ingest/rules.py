@@ -54,10 +54,13 @@ class PastAnswer:
     sidecar_sha256: str | None
     finished_at: datetime | None = None
 
-    def is_recent_enough(self, now: datetime) -> bool:
-        if about(self.reason).heals is not Heals.AT_SERVICE or self.finished_at is None:
+    def is_recent_enough(self, sighting: "Sighting", now: datetime) -> bool:
+        if about(self.reason).heals is not Heals.AT_SERVICE:
             return True
-        return abs(now - self.finished_at) < _ASK_AGAIN
+        # The clock of the service, by which it was given, may differ from ours by a day.
+        if sighting.retry_at is not None:
+            return now < sighting.retry_at
+        return self.finished_at is None or abs(now - self.finished_at) < _ASK_AGAIN
 
 
 ANSWER_COLUMNS = [column.name for column in fields(PastAnswer)]
@@ -74,7 +77,7 @@ class Sighting:
     version: str  # of the audio and the sidecar together
     since: datetime
     tries: int = 0
-    retry_at: datetime | None = None  # when it is tried again; None if it has not failed
+    retry_at: datetime | None = None  # when it is tried again after a failure, or after a rejection that may end
     # That it is ineligible, if that stands; or a verdict, of an item of which another file may have a newer one.
     answer: PastAnswer | None = None
     judged_by: str = ""  # the versions of messages and lists that say how it must be
@@ -85,6 +88,11 @@ def retry_at(tries: int, now: datetime) -> datetime:
     """Return when a version that has failed so often comes back."""
     doublings = min(tries - 1, 30)  # a greater power is more than any number of days
     return now + min(_LONGEST_RETRY, _FIRST_RETRY * 2.0**doublings)
+
+
+def asked_again_at(reason: str | None, acted_at: datetime) -> datetime | None:
+    """Return when a version is verified again whose verdict was acted on; None if that stands."""
+    return acted_at + _ASK_AGAIN if about(reason).heals is Heals.AT_SERVICE else None
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
@@ -112,7 +120,7 @@ def decide(
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=settings.settle_seconds):
         return Decision.SETTLING
-    if sighting.retry_at is not None and now < sighting.retry_at:
+    if sighting.tries and sighting.retry_at is not None and now < sighting.retry_at:
         return Decision.RESTING
     return Decision.TAKE
 

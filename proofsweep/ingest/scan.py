@@ -135,7 +135,7 @@ class Scan:
         """Return the answer for the listed bytes, else one that may be for the same bytes; None if there is none."""
         last: PastAnswer | None = None
         for answer in (sighting.answer, newest):
-            if answer is None or not answer.is_recent_enough(self.now):
+            if answer is None or not answer.is_recent_enough(sighting, self.now):
                 continue
             if is_answer(answer, row):
                 return answer
@@ -238,9 +238,11 @@ class Scan:
     def _keep_answered(self, row: BatchRow) -> None:
         """Forget an answered file, unless its answer is known only here, or it is judged anew by another message."""
         place = place_of(row.row)
-        may_be_judged_anew = self.disposal.targets and row.row.judged_by
+        sighting = self.sightings[place]
+        is_needed = sighting.answer is not None or sighting.retry_at is not None
+        may_be_judged_anew = bool(self.disposal.targets and row.row.judged_by)
         # A delivery must not wait once more for what an earlier one brought, when its other files have their answers.
-        if self.sightings[place].answer is None and not may_be_judged_anew and not row.was_accepted:
+        if not (is_needed or may_be_judged_anew or row.was_accepted):
             del self.sightings[place]
         if row.answer is not None and self.disposal.targets and row.batch is None:
             self.answered.append((self.item_of(row), row.answer))

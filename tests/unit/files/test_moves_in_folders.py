@@ -266,3 +266,14 @@ def test_copies_of_two_files_to_one_name_do_not_disturb_each_other(tmp_path: Pat
 
     assert target.read_bytes() == b"second"
     assert os.listdir(target.parent) == ["x.wav"]  # noqa: PTH208 - hidden ones too
+
+
+@pytest.mark.parametrize(("folder", "is_scanned"), [("..acme", True), (".acme", False)])
+def test_names_are_given_back_wherever_files_are_scanned(tmp_path: Path, folder: str, *, is_scanned: bool) -> None:
+    """A folder whose name begins with one dot is hidden; one with two is a label's."""
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / HIDDEN_FILE).write_bytes(b"audio")
+
+    assert Moves(Files()).put_back(str(tmp_path)) == {}
+
+    assert contents(tmp_path / folder) == {SHORT if is_scanned else HIDDEN_FILE: b"audio"}

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,20 @@ def test_a_pass_waits_once_for_new_files_to_settle(watched: Watched) -> None:
     assert names_in(watched.root / "ok") == ["acme/a.wav"]
     assert names_in(watched.folder) == ["acme/b.wav"]
     assert one.report.decisions == {Decision.TAKE: 1, Decision.SETTLING: 1}
+
+
+@pytest.mark.parametrize("ahead", [timedelta(), timedelta(hours=23, minutes=59), -timedelta(days=2), timedelta(days=2)])
+def test_a_rejection_that_may_end_is_asked_about_once_a_day(watched: Watched, ahead: timedelta) -> None:
+    """Whatever the difference between this machine's clock and the service's, by which the answer was given."""
+    watched.service_ahead = ahead
+    watched.deliver("a.wav")
+    watched.outcomes["a.wav"] = "rejected unregistered"
+
+    for _ in range(30):  # passes of an hour
+        watched.run_pass(moves=False)
+        watched.later(3_600)
+
+    assert watched.sent == ["a.wav"] * 2
 
 
 def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched) -> None:

@@ -65,8 +65,9 @@ def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
     assert sighted(seen(-3600), ROW, NOW).since == NOW
     assert sighted(seen(0, tries=1, retry_in=10**8), ROW, NOW).retry_at == NOW + timedelta(days=1)
     ahead = replace(ANSWER, outcome="rejected", reason="local_seal", finished_at=NOW + timedelta(days=900))
-    assert not ahead.is_recent_enough(NOW)
-    assert replace(ahead, finished_at=NOW + timedelta(hours=1)).is_recent_enough(NOW)
+    assert not ahead.is_recent_enough(seen(0), NOW)
+    assert replace(ahead, finished_at=NOW + timedelta(hours=1)).is_recent_enough(seen(0), NOW)
+    assert ahead.is_recent_enough(seen(0, retry_in=60), NOW)
 
 
 @pytest.mark.parametrize(("tries", "seconds"), [(1, 300), (2, 600), (99, 86_400)])

@@ -118,6 +118,7 @@ FAILED = {
     "tries": 1,
     "first_seen_at": NOW,
     "retry_at": NOW,
+    "acted_at": NOW,
 }
 
 
