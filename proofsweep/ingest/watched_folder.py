@@ -9,7 +9,7 @@ from pathlib import Path
 from proofsweep.config.locations import is_within, one_line, path_of, resolved_location, shown
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, ConfigError, RunMustStop, SourceError
+from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import Row, utf8_text
 from proofsweep.files.files import Files, real_location
 from proofsweep.files.mounts import Mounts
@@ -36,7 +36,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     Raises:
         CatalogError: the location cannot be watched.
         ConfigError: the files would be moved to where they are found again.
-        RunIsActive: another process watches it.
+        RunIsActive: another process watches it, or a folder in it, or one that it lies in.
         RunMustStop: it was watched before, or is there, and cannot be listed now.
         ResultsError: the results store cannot be used.
     """
@@ -58,6 +58,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     facts["mounts"] = {resolved_location(place): point for place, point in mounts.of_places.items()}
     facts["mounts_below"] = mounts.below
     with sole_process(lease, facts) as term:
+        _refuse_nested(lease, facts)
         yield WatchedFolder(context=context, lease=lease, term=term, disposal=disposal)
 
 
@@ -122,6 +123,28 @@ def _away(watched: str, because: str) -> RunMustStop:
 def _refuse_unlisted(path: str, error: OSError | None) -> None:
     if error is not None:
         raise _away(path, f"{one_line(path)}: the folder cannot be listed ({error.strerror})") from error
+
+
+def _refuse_nested(lease: Lease, facts: Row) -> None:
+    """Raise RunIsActive if another process watches a folder in this one, or one that this one lies in.
+
+    Both would send the same files.
+    """
+    own = resolved_location(str(facts["folder"]))
+    for name in lease.store.folders("_runs"):
+        other = Lease(lease.store, name, lease.busy, lease.clock, lease.rest)
+        last = other.last()
+        held = other.holder(last) if name != lease.name and last else None
+        if held is None or held.facts.get("environment") != facts["environment"]:
+            continue
+        folder = resolved_location(str(held.facts.get("folder")))
+        if not is_within(own, folder) and not is_within(folder, own):
+            continue
+        if other.active_holder(last) is not None:
+            raise RunIsActive(
+                f"{one_line(own)} and {one_line(folder)}, which {held.where} watches, lie in one another: their files "
+                "would be verified twice. Watch one of the two."
+            )
 
 
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:

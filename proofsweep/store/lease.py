@@ -48,8 +48,8 @@ class Lease:
         `facts` are what another process must know if this one is killed.
         """
         last = self.last()
-        holder = self.holder(last) if last else None
-        if holder is not None and self._signs(last, holder).are_alive(self.rest):
+        holder = self.active_holder(last)
+        if holder is not None:
             raise self.active_error(holder)
         number = last + 1
         own = this_process(self.clock(), facts)
@@ -60,6 +60,13 @@ class Lease:
         except NameTaken as error:
             raise self.active_error(self.holder(number)) from error
         return Term(self, number, self._signs(number, own))
+
+    def active_holder(self, last: int) -> Holder | None:
+        """Return who holds the last term, if its process works; wait up to 30 s where nothing else can tell."""
+        holder = self.holder(last) if last else None
+        if holder is None or not self._signs(last, holder).are_alive(self.rest):
+            return None
+        return holder
 
     def holder(self, number: int) -> Holder | None:
         """Read who holds a term; None if there is none."""

@@ -350,6 +350,22 @@ def test_a_pass_waits_for_the_share_of_one_supplier(watched: Watched) -> None:
             list(IngestPass(second).runs())
 
 
+@pytest.mark.parametrize("other", ["acme", "..", "../elsewhere"])
+def test_of_folders_that_lie_in_one_another_one_is_watched(watched: Watched, other: str) -> None:
+    """Each file would be verified, and paid, by both."""
+    location = posixpath.normpath(watched.folder / other)
+    Path(location).mkdir(exist_ok=True)
+    with opened(watched):
+        if "elsewhere" in other:
+            with opened(watched, location):
+                pass
+        else:
+            with pytest.raises(RunIsActive, match="lie in one another"):
+                opened(watched, location).__enter__()
+    with opened(watched, location):
+        pass  # the other process has ended
+
+
 def fail_to_list(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def fail(path: str = ".") -> NoReturn:
         raise OSError(number, os.strerror(number), path)
