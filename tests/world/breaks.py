@@ -624,7 +624,7 @@ BREAKS: Sequence[Break] = (
         old="        return len(mount_of(move.name)) < len(move.mount)",
         new="        return False",
         level="mounts",
-        seed=300010,
+        seed=300130,
         check="places",
     ),
     Break(
@@ -653,15 +653,6 @@ BREAKS: Sequence[Break] = (
         level="two",
         seed=300099,
         check="pauses",
-    ),
-    Break(
-        name="a process that was frozen takes its store for one that hangs",
-        module="proofsweep.store.bounded_calls",
-        old="        for _ in range(math.ceil(seconds)):\n            try:\n                return future.result(1.0)\n",
-        new="        for _ in range(1):\n            try:\n                return future.result(seconds)\n",
-        level="two",
-        seed=600260,
-        check="commands",
     ),
 )
 

@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,27 @@ def test_a_call_that_hangs_is_left_behind(share: Share, store: FolderStore, monk
     store.create("b", b"b")
 
     assert share.place.joinpath("b").read_bytes() == b"b"
+
+
+def test_a_process_that_was_frozen_waits_on_for_its_store(
+    share: Share, store: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All the time was over when it woke up, and the call had no moment of it."""
+    waited: list[float | None] = []
+
+    class FrozenFuture(Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - as in `concurrent`
+            waited.append(timeout)
+            if len(waited) == 1:
+                raise TimeoutError
+            return super().result(timeout)
+
+    monkeypatch.setattr(bounded_calls, "Future", FrozenFuture)
+
+    store.create("b", b"b")
+
+    assert share.place.joinpath("b").read_bytes() == b"b"
+    assert sum(filter(None, waited)) < bounded_calls.ANSWER_SECONDS / 2
 
 
 def test_a_bucket_is_asked_once_for_its_marker() -> None:
