@@ -264,6 +264,11 @@ def raw_bytes(location: str) -> bytes:
         return location.encode("utf-8", "replace")
 
 
+def location_of(raw: bytes) -> str:
+    """Return the location of which `raw_bytes` has made these bytes."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
 def utf8_text(text: str) -> str:
     r"""Write any text as valid UTF-8; bytes that are not UTF-8 become \xNN."""
     # Measured: most text is ASCII, and a plan asks 30 times for each row of a delivery.

@@ -15,7 +15,7 @@ from proofsweep.config.locations import one_line, path_of
 from proofsweep.config.threads import Lock, some_at_once
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Row
+from proofsweep.domain.items import Row, utf8_text
 from proofsweep.domain.runs import OperationKind
 from proofsweep.files.audio import read_sidecar
 from proofsweep.files.files import Files
@@ -26,10 +26,11 @@ from proofsweep.queries.connection import opened
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.objects import open_place
 from proofsweep.store.parts import Results
+from proofsweep.store.places import with_locations
 from proofsweep.verify.emptied_folders import is_emptied
 
 _ITEMS = """
-SELECT proof_id, item_id, audio, sidecar, relative_path, audio_bytes, sidecar_sha256
+SELECT proof_id, item_id, audio, sidecar, relative_path, audio_bytes, sidecar_sha256, run_id, manifest_row
 FROM latest_answer
 WHERE proof_id NOT IN ('', '.', '..') AND sidecar IS NOT NULL AND NOT starts_with(audio, 'proof:')
     AND ($below = audio OR starts_with(audio, $folder))
@@ -51,7 +52,7 @@ class ProvenItem(NamedTuple):
 
     proof_id: str
     item_id: str
-    audio: str
+    audio: str  # location, as of the sidecar
     sidecar: str
     relative_path: str | None
     audio_bytes: int | None  # size of the audio that was sent
@@ -84,9 +85,12 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
 def proven_items(results: Results, environment: str, below: str = "") -> Iterator[ProvenItem]:
     folder = f"{below}/" if below else ""
     with opened(results, environment, asked=_ITEMS) as store:
-        answer = store.execute(_ITEMS, {"below": below, "folder": folder})
+        answer = store.execute(_ITEMS, {"below": utf8_text(below), "folder": utf8_text(folder)})
+        names = [name for name, *_ in answer.description]
         while rows := answer.fetchmany(_ROWS_IN_MEMORY):
-            yield from map(ProvenItem._make, rows)
+            cells = (dict(zip(names, row, strict=True)) for row in rows)
+            for row in with_locations(results, cells):
+                yield ProvenItem(**{name: row[name] for name in ProvenItem._fields})
 
 
 class Folders:
@@ -131,7 +135,9 @@ def recover(work: OperationLeg, prefix: str | None, folders: Folders, item: Prov
     outcome = _outcome_without_call(work, location, folder, folders, item)
     if outcome is not None:
         return outcome
-    row: Row = {"proof_id": item.proof_id, "item_id": item.item_id, "audio": item.audio, "sidecar": item.sidecar}
+    row: Row = {"proof_id": item.proof_id, "item_id": item.item_id}
+    row["audio"] = utf8_text(item.audio)
+    row["sidecar"] = utf8_text(item.sidecar)
     content, answered = _sealed(work, item)
     row |= answered
     if content:
@@ -218,12 +224,13 @@ def _sealed(work: OperationLeg, item: ProvenItem) -> tuple[bytes, Row]:
 
 def _written(location: str, content: bytes, *, is_own: bool) -> Row:
     folder, name = posixpath.split(location)
+    place = utf8_text(location)
     try:
         open_place(folder, "place of the sidecar").create(name, content)
     except NameTaken:
         # Below a prefix it may be the sidecar of any other audio.
         outcome = "present" if is_own else "failed"
-        return {"outcome": outcome, "detail": f"Another file is at {location}; it was left as it is."}
+        return {"outcome": outcome, "detail": f"Another file is at {place}; it was left as it is."}
     except ResultsError:
-        return {"outcome": "failed", "detail": f"Nothing can be written at {location}: check rights and space."}
-    return {"outcome": "recovered", "recovered_to": location}
+        return {"outcome": "failed", "detail": f"Nothing can be written at {place}: check rights and space."}
+    return {"outcome": "recovered", "recovered_to": place}

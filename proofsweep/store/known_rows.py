@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,13 +19,15 @@ from proofsweep.store import layout
 from proofsweep.store.erasures import Erasures
 from proofsweep.store.latest import Latest
 from proofsweep.store.parts import SCHEMAS, Results
+from proofsweep.store.places import with_locations
 from proofsweep.store.tables import ANSWERED
 
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SMALLEST = 32  # accepted files of each mode
 _OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
-_OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode"]
+_OF_PLAN = ["run_id", "manifest_row"]
+_OF_ACCEPTANCE = [*_OF_ACCEPTED, *_OF_PLAN, "mode"]
 
 
 def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bool:
@@ -142,7 +145,7 @@ class PastAnswers:
     def __init__(self, results: Results, plan: Plan) -> None:
         self._results = results
         self._plan = plan
-        self._known: tuple[HashedItems, pa.Table] | None = None
+        self._known: tuple[HashedItems, list[AcceptedItem]] | None = None
         self._reading = Lock()
         self._failures: list[str] = []
 
@@ -155,8 +158,7 @@ class PastAnswers:
     def accepted(self) -> list[AcceptedItem]:
         """Return the smallest accepted files of each mode."""
         _, smallest = self._read_once()
-        rows = smallest.select(_OF_ACCEPTED).to_pylist()
-        return [AcceptedItem(**row) for row in rows]
+        return [*smallest]
 
     def erased(self) -> list[str | None]:
         """Return the proofs whose erasure was asked for until now: the service refuses their files since then."""
@@ -165,17 +167,16 @@ class PastAnswers:
 
     def files_read(self, most: int) -> list[str]:
         """Name audio files that earlier legs of this run have read to their end, the last ones first."""
-        files: list[str] = []
+        rows: list[dict[str, Any]] = []
         parts = reversed(self._results.parts_of("verdicts", self._plan))
-        for table in self._results.tables(parts, ["audio", "audio_sha256"]):
-            was_read = pc.is_valid(table["audio_sha256"])
-            audio = table["audio"].filter(was_read).to_pylist()
-            files.extend(map(str, reversed(audio)))
-            if len(files) >= most:  # one more part would be read for nothing
+        for table in self._results.tables(parts, ["audio", "audio_sha256", *_OF_PLAN]):
+            read = table.filter(pc.is_valid(table["audio_sha256"])).to_pylist()
+            rows += reversed(read)
+            if len(rows) >= most:  # one more part would be read for nothing
                 break
-        return files[:most]
+        return [row["audio"] for row in with_locations(self._results, rows[:most])]
 
-    def _read_once(self) -> tuple[HashedItems, pa.Table]:
+    def _read_once(self) -> tuple[HashedItems, list[AcceptedItem]]:
         """Read what was accepted, unless it is done."""
         failures = len(self._failures)
         with self._reading:
@@ -190,7 +191,7 @@ class PastAnswers:
                 raise
             return self._known
 
-    def _read(self) -> tuple[HashedItems, pa.Table]:
+    def _read(self) -> tuple[HashedItems, list[AcceptedItem]]:
         """Return what tells each acceptance apart, and the smallest files."""
         hashes = array("q")
         schema = pa.schema([SCHEMAS["verdicts"].field(name) for name in _OF_ACCEPTANCE])
@@ -204,7 +205,8 @@ class PastAnswers:
             # A row of a list of proofs names no file that could be sent again.
             has_file = pc.invert(pc.starts_with(accepted["audio"], PROOF_PREFIX))
             smallest = _smallest(pa.concat_tables([smallest, accepted.filter(has_file)]))
-        return HashedItems(hashes), smallest
+        located = with_locations(self._results, smallest.to_pylist())
+        return HashedItems(hashes), list(map(_accepted_item, located))
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         """Read all rows; only those of this run where what is derived is damaged."""
@@ -217,6 +219,10 @@ class PastAnswers:
             names = self._results.parts_of("verdicts", self._plan)
             for table in self._results.tables(names, [*columns, "answered_at"]):
                 yield erasures.without(table)
+
+
+def _accepted_item(row: dict[str, Any]) -> AcceptedItem:
+    return AcceptedItem(**{name: row[name] for name in _OF_ACCEPTED})
 
 
 def _smallest(accepted: pa.Table) -> pa.Table:

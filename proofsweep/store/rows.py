@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, assert_never
 
 from proofsweep.domain.exchanges import DATE_AGE, Call, Exchange
-from proofsweep.domain.items import Row, WorkItem, declared_from, declared_json, raw_bytes, utf8_text
+from proofsweep.domain.items import Row, WorkItem, declared_from, declared_json, location_of, raw_bytes, utf8_text
 from proofsweep.domain.models import (
     HealthResponse,
     PartnerUsageResponse,
@@ -298,10 +298,10 @@ def _raw_or_none(location: str | None) -> bytes | None:
 def planned_item(row: Row) -> WorkItem:
     cells: dict[str, Any] = row
     same = {name: cells[name] for name in _AS_PLANNED}
-    audio = cells["audio"].decode("utf-8", "surrogateescape")
+    audio = location_of(cells["audio"])
     sidecar = cells["sidecar"]
     if sidecar is not None:
-        sidecar = sidecar.decode("utf-8", "surrogateescape")
+        sidecar = location_of(sidecar)
     ineligible = None
     if cells["reason"] is not None:
         ineligible = Ineligible(Reason(cells["reason"]), cells["detail"])

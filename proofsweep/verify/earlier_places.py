@@ -20,6 +20,7 @@ from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.latest import Latest
 from proofsweep.store.listings import Listing
 from proofsweep.store.parts import Results
+from proofsweep.store.places import with_locations
 from proofsweep.store.tables import ANSWERED, NEWEST_LAST
 
 _PIECE_BYTES = 1024 * 1024
@@ -84,7 +85,7 @@ class EarlierPlaces:
                 if run_id not in identities:  # of a catalog that is retired, or a run that was pruned
                     continue
                 # The catalog itself says that the ID has another file now, if it lists the earlier one no more.
-                if identities[run_id] == self._identity and str(row["audio"]) not in places:
+                if identities[run_id] == self._identity and utf8_text(str(row["audio"])) not in places:
                     continue
                 if self._is_other_audio(suspect, row):
                     raise CatalogError(self._message(suspect, row))
@@ -143,14 +144,14 @@ class EarlierPlaces:
             is_answered = row["outcome"] in ANSWERED
             newest[str(row["item_id"]), is_answered] = row
         rows_of: dict[str, list[Row]] = {}
-        for (item_id, _), row in newest.items():
-            rows_of.setdefault(item_id, []).append(row)
+        for row in with_locations(self._results, newest.values()):
+            rows_of.setdefault(str(row["item_id"]), []).append(row)
         return rows_of
 
     def _is_other_audio(self, suspect: _Suspect, row: Row) -> bool:
         """Whether a row is of another file than the one that is listed now."""
         earlier = str(row["audio"] or "")
-        if not earlier or earlier == utf8_text(suspect.audio):
+        if not earlier or earlier == suspect.audio:
             return False
         if proof_id_of(earlier) is not None or proof_id_of(suspect.audio) is not None:
             return True  # the service keeps what it was

@@ -1,6 +1,7 @@
 """Lost sidecars come back byte for byte, and no file is ever overwritten."""
 
 import base64
+import os
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import FileFacts, Row
+from proofsweep.domain.items import FileFacts, Row, WorkItem, utf8_text
 from proofsweep.files.files import Files
 from proofsweep.operations.operation import Operator
 from proofsweep.operations.recover import proven_items, recover_sidecars
+from proofsweep.store.listings import Listing
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -32,13 +34,17 @@ class Music:
     def pairs(self, *names: str, **facts: object) -> None:
         """Names of one catalog are files of its folder `disc 1`, by their last part."""
         rows = []
+        listing = Listing()
         for number, name in enumerate(names):
             audio = self.folder / name
             audio.parent.mkdir(exist_ok=True)
             audio.write_bytes(b"audio")
+            listing.add(WorkItem(manifest_row=number, item_id="i", audio=str(audio), sidecar=f"{audio}.sidecar"))
             located = {"audio": str(audio), "sidecar": f"{audio}.sidecar", "relative_path": f"disc 1/{audio.name}"}
+            located = {column: utf8_text(text) for column, text in located.items()}
             facts = {"audio_bytes": 5, "sidecar_sha256": sha256(SEALED).hexdigest()} | facts
-            rows.append(answered(PLAN, number, name, proof_id=f"p-{name}", **located, **facts))
+            rows.append(answered(PLAN, number, utf8_text(name), proof_id=f"p-{number}", **located, **facts))
+        listing.write(self.operator.results, PLAN.run_id, "items")
         end_leg(self.operator.results, PLAN, rows)
 
     @property
@@ -53,6 +59,16 @@ def music(operator: Operator, service: ScriptedService, tmp_path: Path) -> Music
     document: dict[str, object] = {"song": "s", "sidecar": base64.b64encode(SEALED).decode()}
     service.usual[Call.PROOF] = Scripted(document=document)
     return Music(operator, tmp_path / "music")
+
+
+def test_a_sidecar_comes_back_beside_audio_whose_name_is_not_utf_8(music: Music) -> None:
+    """The tables hold the name as text; the folder may be named, and is not UTF-8 either."""
+    name = os.fsdecode(b"sch\xf6n/a\xff.wav")
+    music.pairs(name)
+
+    assert recover_sidecars(music.operator, str((music.folder / name).parent)).counts == {"recovered": 1}
+    assert Path(f"{music.folder / name}.sidecar").read_bytes() == SEALED
+    assert music.rows[0]["recovered_to"] == f"{music.folder}/sch\\xf6n/a\\xff.wav.sidecar"
 
 
 @pytest.mark.parametrize("audio", [None, b"another file of that name"])

@@ -10,9 +10,11 @@ import pytest
 
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.items import WorkItem, utf8_text
 from proofsweep.files.files import Files
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
+from proofsweep.store.listings import Listing
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.plan import DueRows, Planner
@@ -125,6 +127,18 @@ def test_a_file_keeps_its_id_when_it_moves_or_is_corrected(
         with pytest.raises(CatalogError, match="so one answer would hide the other"):
             months.plan()
     else:
+        months.plan()
+
+
+def test_a_file_whose_name_is_not_utf_8_still_stands_where_it_was(months: TwoMonths) -> None:
+    """The text of its place in the tables is no file."""
+    months.earlier = months.earlier.rename(os.fsdecode(os.fsencode(months.earlier) + b"\xf6"))
+    months.answer(audio=utf8_text(str(months.earlier)))
+    listing = Listing()
+    listing.add(WorkItem(manifest_row=0, item_id="1", audio=str(months.earlier)))
+    listing.write(months.planner.results, "20261120T010000Z_000aa", "items")
+
+    with pytest.raises(CatalogError, match="so one answer would hide the other"):
         months.plan()
 
 
