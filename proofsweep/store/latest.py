@@ -12,10 +12,9 @@ import subprocess
 import sys
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from secrets import token_hex
@@ -96,11 +95,15 @@ class TailLeg:
 
 
 class Latest:
-    """The newest rows as they were when this was made."""
+    """The newest rows as they were when this was made, or later: a base that others delete is read anew."""
 
     def __init__(self, results: Results) -> None:
         """Read it; ResultsError if the base cannot be read."""
         self._results = results
+        self._read()
+
+    def _read(self) -> None:
+        results = self._results
         self._erasures: dict[str, Erasures] = {}
         # The base before the runs: a leg that ends meanwhile is read twice rather than not at all.
         self.base = _newest_base(results.store)
@@ -117,7 +120,7 @@ class Latest:
                 entered.append(TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry, rows=leg.rows))
         return entered
 
-    @cached_property
+    @property
     def tail(self) -> list[TailLeg]:
         """All legs that the base lacks."""
         tail = self.entered
@@ -138,10 +141,8 @@ class Latest:
             yield erasures.without(own).select(list(columns))
 
     def _tables(self, environment: str, columns: Sequence[str], items: Sequence[str]) -> Iterator[pa.Table]:
-        for file in self.base.files:
-            if not items or _may_hold(file, items):
-                yield from self._steps_of(file, columns)
-        for leg in self.tail:
+        tail = yield from self._tables_of_base(columns, items)
+        for leg in tail:
             if leg.plan.environment == environment:
                 yield from self._rows_of(leg, columns)
 
@@ -187,19 +188,42 @@ class Latest:
 
     def base_parts(self) -> Iterator[str]:
         """Name the parts that hold a row of the base, some more than once."""
-        for file in self.base.files:
-            for table in self._steps_of(file, ["part"]):
-                yield from map(str, table["part"].unique().to_pylist())
+        for table in self._tables_of_base(["part"]):
+            yield from map(str, table["part"].unique().to_pylist())
 
-    def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
-        content = self._results.store.read(file.name)
+    def _tables_of_base(
+        self, columns: Sequence[str], items: Sequence[str] = ()
+    ) -> Generator[pa.Table, None, list[TailLeg]]:
+        """Yield the base's rows, and return the legs that it lacks. Rows of a base that was deleted may come before."""
+        while True:
+            base, tail = self.base, self.tail
+            for file in base.files:
+                if items and not _may_hold(file, items):
+                    continue
+                content = self._results.store.read(file.name)
+                if content is None:
+                    self._read_after(base, file)
+                    break
+                yield from self._steps_of(file, content, columns)
+            else:
+                return tail
+
+    def _read_after(self, base: Base, missing: BaseFile) -> None:
+        """Read the newest base, since one lacks a file; ResultsError if it is the newest still."""
+        # Whoever has made two bases since has deleted this one: a night, and a plan of a long list, live longer.
+        if self.base is base:
+            self._read()
+        if self.base == base:
+            raise _unusable(self._results.store, missing.name, is_there=False)
+
+    def _steps_of(self, file: BaseFile, content: bytes, columns: Sequence[str]) -> Iterator[pa.Table]:
         wanted = dict.fromkeys(["environment", *columns])
         try:
-            parquet = pq.ParquetFile(pa.BufferReader(content or b""))
+            parquet = pq.ParquetFile(pa.BufferReader(content))
             for batch in parquet.iter_batches(_STEP_ROWS, columns=list(wanted), use_threads=False):
                 yield pa.Table.from_batches([batch])
         except (pa.ArrowException, OSError) as damage:
-            raise _unusable(self._results.store, file.name, is_there=content is not None) from damage
+            raise _unusable(self._results.store, file.name) from damage
 
     def _rows_of(self, leg: TailLeg, columns: Sequence[str]) -> Iterator[pa.Table]:
         wanted = dict.fromkeys(["environment", *columns, "finished_at"])

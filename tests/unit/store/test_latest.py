@@ -1,6 +1,7 @@
 """The newest row of each item is found in the base and in the tail, whoever ends a leg or makes a base meanwhile."""
 
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -257,6 +258,34 @@ def test_old_bases_go_once_nobody_reads_them(results: Results) -> None:
         refresh(results)
 
     assert {path.name[:9] for path in folder.iterdir()} == {f"{6:09}", f"{9:09}"}
+
+
+@pytest.mark.parametrize("is_in_the_midst", [True, False])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_reader_outlives_its_base(
+    results: Results, monkeypatch: pytest.MonkeyPatch, *, is_in_the_midst: bool, is_kept: bool
+) -> None:
+    """A night is longer than others need to make two; else its files would wait until it is given up."""
+    monkeypatch.setattr(module, "_FILE_ROWS", 1)
+    monkeypatch.setattr(module, "_STEP_ROWS", 1)
+    end(results, RUNS[0], ("a", "accepted"), ("b", "accepted"))
+    refresh(results)
+    latest = Latest(results)
+    rows = latest.rows("beta", ["item_id", "run_id"])
+    found = next(rows).to_pylist() if is_in_the_midst else []
+
+    for run_id in RUNS[1:3]:
+        end(results, run_id, (run_id, "accepted"))
+        refresh(results)
+    end(results, RUNS[3], ("b", "rejected"))
+    if not is_kept:
+        shutil.rmtree(f"{results.store.url}/_latest")
+    for table in rows:
+        found += table.to_pylist()
+
+    items = {"a", "b", *RUNS[1:3]}
+    assert {row["item_id"] for row in found} == items
+    assert latest.answers("beta", items, ["run_id"])["b"] == {"run_id": RUNS[3]}
 
 
 @pytest.mark.parametrize("damage", ["damaged", "missing"])
