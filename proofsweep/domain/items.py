@@ -215,6 +215,11 @@ def proof_id_of(location: str) -> str | None:
     return location.removeprefix(PROOF_PREFIX)
 
 
+def version_of_audio(audio: str, file_version: str | None) -> str | None:
+    """Return what tells versions of an audio apart; the asset of a proof, which the service keeps, has but one."""
+    return audio if audio.startswith(PROOF_PREFIX) else file_version
+
+
 def relative_path_of(row: ManifestRow) -> str | None:
     """Return a row's audio as seen from the catalog's root; None if it lies outside. Without audio, return its line."""
     if not row.audio:

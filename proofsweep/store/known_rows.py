@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import PROOF_PREFIX, Mode, sidecar_key
+from proofsweep.domain.items import PROOF_PREFIX, Mode, sidecar_key, version_of_audio
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.erasures import Erasures
@@ -22,7 +22,7 @@ from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.places import with_locations
 from proofsweep.store.tables import ANSWERED
 
-_OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
+_OF_ANSWER = ["item_id", "audio_version", "audio", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SMALLEST = 32  # accepted files of each mode
 _OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
@@ -84,7 +84,8 @@ class AnswerTimes:
             columns = [column.to_pylist() for column in rows.select(_OF_ANSWER).columns]
             microseconds = pc.cast(rows["answered_at"], pa.int64())
             columns.append(microseconds.to_pylist())
-            for item_id, version, sidecar, sidecar_version, size, sha256, time in zip(*columns, strict=True):
+            for item_id, of_file, audio, sidecar, sidecar_version, size, sha256, time in zip(*columns, strict=True):
+                version = version_of_audio(audio, of_file)
                 key = item_id, version, sidecar_key(sidecar, sidecar_version)
                 hashes.append(hash(key))
                 times.append(time)

@@ -20,7 +20,16 @@ from proofsweep.config.threads import monotonic
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, RunMustStop
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
-from proofsweep.domain.items import ManifestRow, Mode, WorkItem, raw_bytes, sidecar_key, utf8_text
+from proofsweep.domain.items import (
+    ManifestRow,
+    Mode,
+    WorkItem,
+    proof_id_of,
+    raw_bytes,
+    sidecar_key,
+    utf8_text,
+    version_of_audio,
+)
 from proofsweep.domain.reasons import Reason, about
 from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import counted
@@ -37,7 +46,7 @@ from proofsweep.store.legs import refuse_if_active
 from proofsweep.store.listings import Listing, gone_since, places_of_others, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
-from proofsweep.verify.budget import CALLS_TO_BEGIN
+from proofsweep.verify.budget import CALLS_OF_A_PROOF, CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.duplicates import PossibleCopies
 from proofsweep.verify.earlier_places import EarlierPlaces
@@ -313,7 +322,8 @@ def _waiting_rows_told(rows: int) -> Iterator[None]:
 
 def _versions_of(item: WorkItem) -> tuple[str, str | None, str | None]:
     """Return what tells an item with these versions of its files from one with others."""
-    return item.item_id, item.audio_version, sidecar_key(item.sidecar, item.sidecar_version)
+    version = version_of_audio(item.audio, item.audio_version)
+    return item.item_id, version, sidecar_key(item.sidecar, item.sidecar_version)
 
 
 class DueRows(PartOfCatalog):
@@ -345,9 +355,9 @@ class DueRows(PartOfCatalog):
         )
         self._since = selection.answered_since(now)
         self._until = _LAST if self._since == ANY_AGE else now + _CLOCKS_DIFFER
-        self._most: int | None = None
+        self._calls: int | None = None
         if selection.oldest_first and max_calls is not None:
-            self._most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
+            self._calls = max(max_calls - CALLS_TO_BEGIN, CALLS_PER_ITEM)
         self._answers = AnswerTimes(planner.results, service.environment, ANSWERED)
         self._tries = AnswerTimes(planner.results, service.environment, OUTCOMES)
         self._only = only
@@ -358,7 +368,7 @@ class DueRows(PartOfCatalog):
         self.listing = Listing()
         self.unmet = 0
         number = 0
-        due = self._due() if self._most is None else self._longest_ago(self._most)
+        due = self._due() if self._calls is None else self._longest_ago(self._calls)
         for row, _ in due:
             yield replace(row, number=number)
             number += 1
@@ -399,12 +409,20 @@ class DueRows(PartOfCatalog):
         answered_at = self._answers.of(item_id, audio_version, sidecar)
         return answered_at is not None and self._since <= answered_at <= self._until
 
-    def _longest_ago(self, most: int) -> list[tuple[ManifestRow, WorkItem]]:
-        """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
+    def _longest_ago(self, calls: int) -> Iterator[tuple[ManifestRow, WorkItem]]:
+        """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last.
+
+        One is chosen also if the calls are not enough for it.
+        """
 
         def tried(due: tuple[ManifestRow, WorkItem]) -> tuple[datetime, int]:
             row, item = due
             never = _LAST if row.audio_facts is None else ANY_AGE
             return self._tries.of(*_versions_of(item)) or never, row.number
 
-        return heapq.nsmallest(most, self._due(), key=tried)
+        oldest = heapq.nsmallest(calls // CALLS_PER_ITEM, self._due(), key=tried)
+        for place, (row, item) in enumerate(oldest):
+            calls -= CALLS_PER_ITEM if proof_id_of(item.audio) is None else len(CALLS_OF_A_PROOF)
+            if place > 0 and calls < 0:
+                return
+            yield row, item

@@ -249,6 +249,28 @@ def test_the_rows_that_were_tried_longest_ago_come_first(planner: Planner, tmp_p
     assert [row.named_audio for row in one.rows()] == ["c.wav"]
 
 
+def test_a_proof_is_unchanged_since_its_answer_and_takes_three_calls(planner: Planner, tmp_path: Path) -> None:
+    """The service keeps what it was. An ID that names another proof now is due."""
+    manifest = tmp_path / "proofs.csv"
+    manifest.write_text("proof_id,id\n" + "".join(f"p-{row},{row}\n" for row in range(5)))
+    catalog = open_catalog(str(manifest), CatalogSettings())
+    plan = plan_of_run("20261120T010000Z_000aa", items=5)
+    answers = []
+    for row, days in ((0, 40), (1, 10), (2, 20)):
+        answers.append(answered(plan, row, str(row), audio=f"proof:p-{row}", finished_at=NOW - timedelta(days=days)))
+    answers.append(answered(plan, 3, "3", audio="proof:another"))
+    end_leg(planner.results, plan, answers)
+
+    def due(selection: Selection, max_calls: int | None = None) -> list[str | None]:
+        rows = DueRows(catalog, selection, planner, max_calls=max_calls)
+        return [row.item_id for row in rows.rows()]
+
+    assert due(Selection(since_last=True)) == ["3", "4"]
+    assert due(Selection(max_age="30d")) == ["0", "3", "4"]
+    assert due(Selection(oldest_first=True), 14) == ["3", "4", "0"]
+    assert due(Selection(oldest_first=True), 1) == ["3"]
+
+
 def test_an_answer_from_the_future_is_of_unknown_age(planner: Planner, tmp_path: Path) -> None:
     """A clock was ahead: the file is due by age, but it has its answer."""
     catalog = answered_days_ago(planner, tmp_path, a=40, b=-1_000, d=20)
