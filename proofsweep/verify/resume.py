@@ -109,11 +109,14 @@ class RunChoice:
         if resumed is None:
             yield plan(bounds).run_id, bounds  # (2)
             return
+        before = self.results.log.runs().through
         yield resumed.run_id, bounds  # (1)
         record = self.results.log.runs().records[resumed.run_id]
         if is_stopped() or not _may_others_begin(record):
             return
-        calls = sum(leg.count("calls") for leg in record.last_legs)
+        # The last leg of a partition that has nothing left may be of weeks ago.
+        own = [leg for leg in record.legs if leg.began is not None and leg.began.entry > before]
+        calls = sum(leg.count("calls") for leg in own)
         rest = left_of(bounds, calls, utc_now())
         if rest is None:
             return
