@@ -52,6 +52,7 @@ class Budget:
     _in_flight: set[int] = field(default_factory=set)  # rows, and a check
     _owed: dict[int, set[Call]] = field(default_factory=dict)  # to those in flight that were admitted
     _headroom: int | None = None
+    _resets_at: datetime | None = None  # when the headroom that was read says nothing any more
     _spent_before: int = 0  # of the calls, those that the headroom includes
     _ended: int = 0  # of the calls, those that were noted
     _lock: RLock = field(default_factory=RLock)
@@ -110,7 +111,7 @@ class Budget:
         # Where all items wait for the check, it may use the calls of those that would begin with their first call: they
         # remain, which costs nothing. Without the check they would wait for ever, so the leg ends at once.
         with self._lock:
-            shortage = self._shortage(len(CALLS_OF_A_FILE) + self.kept, self.bounds.sharers)
+            shortage = self._shortage(len(CALLS_OF_A_FILE) + self.kept)
             if is_awaited and shortage is not None:
                 self._owed = {row: owed for row, owed in self._owed.items() if Call.UPLOADS not in owed}
         try:
@@ -151,8 +152,7 @@ class Budget:
             self.spent += 1
 
     def _refuse_shortage(self, row: int | None, call: Call, needed: int) -> None:
-        sharers = 1 if call is Call.USAGE else self.bounds.sharers
-        shortage = self._shortage(needed + self.kept, sharers)
+        shortage = self._shortage(needed + self.kept, is_reading=call is Call.USAGE)
         if shortage is not None:
             whose = _CHECK if row == CHECK_ROW else _REPEATED
             raise RunMustStop(self._sentence(shortage, whose), ended_by=shortage)
@@ -181,6 +181,8 @@ class Budget:
             return
         with self._lock:
             self._headroom, self.quota_reset = headroom, reset
+            # A reset that had passed when it was read tells nothing: no later reading would be another one.
+            self._resets_at = reset if reset is not None and reset > self.clock() else None
             self._spent_before = self.spent if spent is None else spent
 
     def probe(self) -> bool:
@@ -190,7 +192,7 @@ class Budget:
             # think that it has fewer calls left than it has, and never more.
             with self._lock:
                 ended = self._ended
-                if self._shortage(1 + self.kept, sharers=1) is not None:
+                if self._shortage(1 + self.kept, is_reading=True) is not None:
                     return False
             with suppress(CallFailed, RunMustStop):
                 partner = self.partner.within(partial(self.claim, None))
@@ -214,19 +216,24 @@ class Budget:
 
     def _cover(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:
-            shortage = self._shortage(len(calls) + self.kept, self.bounds.sharers)
+            shortage = self._shortage(len(calls) + self.kept)
             if shortage is None:
                 self._in_flight.add(row)
                 self._owed[row] = set(calls)
             return shortage
 
-    def _shortage(self, calls: int, sharers: int) -> EndedBy | None:
-        """Return how the leg ends because so many calls more are not covered; None if they are."""
+    def _shortage(self, calls: int, *, is_reading: bool = False) -> EndedBy | None:
+        """Return how the leg ends because so many calls more are not covered; None if they are.
+
+        A reading of the quota is for all who share it. What was read before the quota's reset hinders no reading.
+        """
         needed = calls + sum(map(len, self._owed.values()))
         if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return EndedBy.WINDOW
-        if self._headroom is None:
+        is_over = self._resets_at is not None and self._resets_at <= self.clock()
+        if self._headroom is None or (is_reading and is_over):
             return None
+        sharers = 1 if is_reading else self.bounds.sharers
         share = (self._headroom - self.bounds.reserve) / sharers
         spent_since = self.spent - self._spent_before
         return EndedBy.QUOTA if share < spent_since + needed else None

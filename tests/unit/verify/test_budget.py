@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -303,6 +304,28 @@ def test_the_quota_is_never_overdrawn(seed: int) -> None:
 
     assert leg.stop.reason.ended_by == "quota"
     assert 1 <= quota - leg.charged <= UNUSED
+
+
+@pytest.mark.parametrize("headroom", [1, 2, 20, 21])
+def test_a_quota_that_has_been_reset_is_read_again_before_the_leg_gives_up(headroom: int) -> None:
+    """However few calls were left of the old one, and whatever of them those in flight are owed."""
+    leg = Leg(1_000)
+    leg.budget.record_reading(headroom, NOW + timedelta(minutes=1))
+    begun = [leg.begin(row) for row in range(headroom // 3)]
+    leg.budget.clock = lambda: NOW + timedelta(minutes=2)
+
+    begun += [leg.begin(row) for row in range(headroom // 3, 40)]
+
+    assert all(begun)
+    assert leg.charged == 1
+
+
+def test_a_reset_that_has_passed_when_it_is_read_keeps_no_quota_from_its_end() -> None:
+    leg = Leg(0)
+    leg.budget.record_reading(0, NOW - timedelta(minutes=1))
+
+    assert not leg.begin(0)
+    assert leg.charged == 0
 
 
 def test_of_a_quota_that_legs_share_each_takes_its_part() -> None:
