@@ -117,7 +117,9 @@ def tables_of(results: Results, asked: str | None = None) -> Iterator[duckdb.Duc
             if words in str(error):
                 raise OSError(code, words, gettempdir()) from error
         reason, _, _ = str(error).partition("\n")
-        raise ResultsError(f"The results store {results.store.url} cannot be read ({reason}).") from error
+        raise ResultsError(
+            f"The results store {results.store.url} cannot be read ({reason}); see: proofsweep audit"
+        ) from error
     finally:
         close(connection)
 

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.status import describe_run, how_it_ended, legs_of_store
@@ -142,8 +144,15 @@ def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str,
     if not environments:
         return {}
     query = with_views("coverage") + _COVERAGE
-    with answering(results, environments, "coverage") as connection:
-        rows = connection.execute(query).fetchall()
+    try:
+        with answering(results, environments, "coverage") as connection:
+            rows = connection.execute(query).fetchall()
+    except ResultsError as error:
+        if error.is_outage:
+            raise
+        # Counts without the rows of a damaged part would call its files unanswered. What is active stays known.
+        say(f"No catalog is counted: {error.message}")
+        return {}
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for environment, identity, *numbers in rows:
         named = zip(_COUNTS, numbers, strict=True)

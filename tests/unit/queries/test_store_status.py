@@ -153,6 +153,21 @@ def test_what_is_damaged_of_one_catalog_is_named_and_hinders_no_other(
     assert [f"proofsweep: {names[word]} in the results store" in said for word in damaged] == [True] * len(damaged)
 
 
+def test_a_damaged_part_leaves_the_runs_known(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts without its rows would call its files unanswered."""
+    part = max(results.all_parts("verdicts"))
+    results.store.replace(part, (results.store.read(part) or b"")[:200])
+
+    status = store_status(results, NOW)
+
+    assert {catalog.document()["files"] for catalog in status.catalogs} == {None}
+    assert all(catalog.last_run and catalog.ended_by for catalog in status.catalogs)
+    said = capsys.readouterr().err
+    assert "No catalog is counted: " in said
+    assert part in said
+    assert "; see: proofsweep audit" in said
+
+
 def test_a_retired_catalog_is_told_apart_with_what_it_alone_had(results: Results) -> None:
     """Of the four files of its newest list, another list has two. It is gone from there once it is verified again."""
     other = plan_ago(timedelta(hours=2), "dddddd", items=2, environment="acme", catalog="/other")
