@@ -127,12 +127,15 @@ class Sending(httpx.SyncByteStream):
         if answer is not None:
             status, received = answer.status_code, dict(answer.headers.items())
         headers = AnswerHeaders.read(received, now=self._clock())
-        storage_id = None
+        date, storage_id = headers.partner_date, None
         if self._request.call in _STORAGE_CALLS:
             storage_id = _storage_id(received)
-        elif answer is not None and answer.is_success and headers.partner_date is not None:
+        elif date is not None:
             # Only the service tells the time: a storage has a clock of its own.
-            self._clock.record(headers.partner_date, self._began, ended)
+            if not self._clock.counts(date, self._began):
+                headers = replace(headers, partner_date=None)
+            elif answer is not None and answer.is_success:
+                self._clock.record(date, self._began, ended)
         started_at = self._clock.at(self._began)
         return Exchange(
             call=self._request.call,

@@ -33,6 +33,7 @@ class LogEvent(StrEnum):
         "clock_differs",
         "This machine's clock is not the service's; times are told and kept by the service's.",
     )
+    DATE_IGNORED = "date_ignored", "The Date of an answer is far from that of the others, and counts for nothing."
     WORKERS_LOWERED = "workers_lowered", "Few files can be open (ulimit -n), so fewer workers work than are set."
     CHECK_ENDED = "check_ended", "Something whose answer is known was checked, to see whose fault an outcome is."
     UPDATE_MISSED = "update_missed", "Not all was updated that is kept beside the results; the next leg does it."

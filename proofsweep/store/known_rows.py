@@ -24,6 +24,7 @@ from proofsweep.store.tables import ANSWERED
 
 _OF_ANSWER = ["item_id", "audio_version", "audio", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST = datetime.max.replace(tzinfo=UTC)
 _SMALLEST = 32  # accepted files of each mode
 _OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256", "proof_id"]
 _OF_PLAN = ["run_id", "manifest_row"]
@@ -54,11 +55,13 @@ def version_of_size(size_bytes: int, *, is_pair: bool) -> tuple[str, str | None]
 class AnswerTimes:
     """The newest time of each item and version in one environment, by rows of these `outcomes`; read at first use.
 
-    An item whose digest is known has a time of its `version_of_size` too.
+    A time after `until` does not count, and hides none before it. An item whose digest is known has a time of its
+    `version_of_size` too.
     """
 
-    def __init__(self, results: Results, environment: str, outcomes: Sequence[str]) -> None:
+    def __init__(self, results: Results, environment: str, outcomes: Sequence[str], until: datetime = LAST) -> None:
         self.outcomes = outcomes
+        self._until = until
         self._results = results
         self._environment = environment
 
@@ -78,7 +81,7 @@ class AnswerTimes:
     def _read(self) -> "tuple[array[int], array[int]]":
         hashes, times = array("q"), array("q")
         is_wanted = pc.field("outcome").isin(self.outcomes)
-        is_wanted &= pc.field("answered_at").is_valid()
+        is_wanted &= pc.field("answered_at") <= pa.scalar(self._until, pa.timestamp("us", tz="UTC"))
         for table in Latest(self._results).rows(self._environment, [*_OF_ANSWER, "answered_at", "outcome"]):
             rows = table.filter(is_wanted)
             columns = [column.to_pylist() for column in rows.select(_OF_ANSWER).columns]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice, tee
 
 from proofsweep import __version__
@@ -41,7 +41,7 @@ from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
-from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
+from proofsweep.store.known_rows import LAST, AnswerTimes, HashedItems, version_of_size
 from proofsweep.store.legs import refuse_if_active
 from proofsweep.store.listings import Listing, gone_since, places_of_others, write_gone
 from proofsweep.store.parts import Results
@@ -55,7 +55,6 @@ from proofsweep.verify.item import Clock
 
 NOT_IN_LIST = "not_in_list"  # of audio that is no row
 _TO_BE_LISTED = "add it to a list, or leave it out with catalog.exclude"
-_LAST = datetime.max.replace(tzinfo=UTC)
 # An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
 # differ by minutes.
 _CLOCKS_DIFFER = timedelta(days=1)
@@ -354,12 +353,12 @@ class DueRows(PartOfCatalog):
             selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
         )
         self._since = selection.answered_since(now)
-        self._until = _LAST if self._since == ANY_AGE else now + _CLOCKS_DIFFER
+        until = LAST if self._since == ANY_AGE else now + _CLOCKS_DIFFER
         self._calls: int | None = None
         if selection.oldest_first and max_calls is not None:
             self._calls = max(max_calls - CALLS_TO_BEGIN, CALLS_PER_ITEM)
-        self._answers = AnswerTimes(planner.results, service.environment, ANSWERED)
-        self._tries = AnswerTimes(planner.results, service.environment, OUTCOMES)
+        self._answers = AnswerTimes(planner.results, service.environment, ANSWERED, until)
+        self._tries = AnswerTimes(planner.results, service.environment, OUTCOMES, until)
         self._only = only
         self._planned = HashedItems(hash(_versions_of(item)) for item in apart_from)
 
@@ -407,7 +406,7 @@ class DueRows(PartOfCatalog):
         if self._since is None:
             return False
         answered_at = self._answers.of(item_id, audio_version, sidecar)
-        return answered_at is not None and self._since <= answered_at <= self._until
+        return answered_at is not None and self._since <= answered_at
 
     def _longest_ago(self, calls: int) -> Iterator[tuple[ManifestRow, WorkItem]]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last.
@@ -417,7 +416,7 @@ class DueRows(PartOfCatalog):
 
         def tried(due: tuple[ManifestRow, WorkItem]) -> tuple[datetime, int]:
             row, item = due
-            never = _LAST if row.audio_facts is None else ANY_AGE
+            never = LAST if row.audio_facts is None else ANY_AGE
             return self._tries.of(*_versions_of(item)) or never, row.number
 
         oldest = heapq.nsmallest(calls // CALLS_PER_ITEM, self._due(), key=tried)

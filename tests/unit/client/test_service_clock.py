@@ -91,3 +91,45 @@ def test_a_busy_server_whose_date_is_late_leaves_this_machine_s_clock_as_it_is(n
     note(clock, 29.9, 29.95, 30.0, ahead=-3.5)
 
     assert clock() == TRUE + timedelta(seconds=30)
+
+
+@pytest.mark.parametrize(("days", "counts"), [(0.9, True), (-0.9, True), (400, False), (-400, False)])
+def test_one_answer_that_is_far_from_the_others_counts_for_nothing(
+    now: list[float], capsys: pytest.CaptureFixture[str], *, days: float, counts: bool
+) -> None:
+    """One node of the service whose clock is wrong would give the newest answers for as long as it is ahead."""
+    clock = ServiceClock(lambda: TRUE + timedelta(seconds=now[0]))
+    note(clock, 0.1, 0.2, 0.3)
+
+    assert [clock.counts(TRUE + timedelta(days=days), 0.0) for _ in range(2)] == [counts, counts]
+    assert capsys.readouterr().err.count("counts for nothing") == (not counts)
+
+
+def test_a_machine_whose_clock_is_a_year_off_follows_the_service(now: list[float]) -> None:
+    """Its first answer says how far off it is; a node that is off by itself then counts for nothing here too."""
+    clock = ServiceClock(lambda: TRUE - timedelta(days=365))
+
+    assert clock.counts(TRUE, 0.0)
+    note(clock, 0.0, 0.1, 0.2)
+    now[0] = 7_200.0
+    assert clock.counts(TRUE + timedelta(hours=2), now[0])
+    assert not clock.counts(TRUE + timedelta(days=400), now[0])
+
+
+def test_a_wrong_first_date_is_forgotten_once_one_agrees_with_this_machine(now: list[float]) -> None:
+    clock = ServiceClock(lambda: TRUE + timedelta(seconds=now[0]))
+    note(clock, 0.0, 0.1, 0.2, ahead=400 * 86_400.0)
+
+    assert clock.counts(TRUE, 0.3)
+    note(clock, 0.3, 0.4, 0.5)
+
+    assert error_of(clock, 0.5) <= 1.1
+    assert not clock.counts(TRUE + timedelta(days=400), 0.5)
+
+
+def test_an_answer_that_a_frozen_process_reads_days_late_is_of_its_day(now: list[float]) -> None:
+    clock = ServiceClock(lambda: TRUE + timedelta(seconds=now[0]))
+    note(clock, 0.0, 0.1, 0.2)
+    now[0] = 3 * 86_400.0
+
+    assert clock.counts(TRUE + timedelta(seconds=1), 1.0)

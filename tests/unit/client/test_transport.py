@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from email.utils import formatdate
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,16 @@ def test_the_request_id_of_every_answer_is_kept_and_the_code_of_an_error(
     assert (exchange.headers.rate_remaining, exchange.headers.sunset) == (9, "soon")
     assert exchange.error_code == code
     assert exchange.elapsed_ms > 0
+
+
+def test_a_date_that_is_far_from_the_others_is_none(api: ScriptedServer, send: Send, answer: Write) -> None:
+    """Not even one that no calendar goes beyond ends the exchange."""
+    dates = formatdate(usegmt=True), "Thu, 30 Nov 2028 12:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"
+    api.script = [answer(200, VALID, date=date) for date in (dates[2], *dates)]
+
+    read = [send().exchange.headers.partner_date is not None for _ in range(4)]
+
+    assert read == [False, True, False, False]
 
 
 @pytest.mark.parametrize("location", ["{storage}", "http://[bad"])

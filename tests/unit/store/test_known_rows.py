@@ -73,6 +73,16 @@ def test_the_newest_time_counts_in_whatever_order_legs_end(results: Results) -> 
     assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-21")
 
 
+def test_a_time_that_lies_ahead_hides_none_before_it(results: Results) -> None:
+    right, ahead = plan_of_run("20261119T120000Z_000aa"), plan_of_run("20281121T120000Z_000aa")
+    end_leg(results, right, [answered(right, 0, "a", audio_version="v1")])
+    end_leg(results, ahead, [answered(ahead, 0, "a", audio_version="v1")])
+
+    times = AnswerTimes(results, "beta", ("accepted",), datetime(2026, 11, 23, tzinfo=UTC))
+
+    assert str(times.of("a", "v1", None)).startswith("2026-11-19")
+
+
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)
 
 
