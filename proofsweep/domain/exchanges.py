@@ -3,16 +3,18 @@
 The contract's version and limits stand here too, each with the section that states it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Self
+from typing import Self, TypeVar
 
 from proofsweep.domain.models import instant_of
+
+_Value = TypeVar("_Value")
 
 CONTRACT_VERSION = "2.4.2"
 SLOT_BYTES = 65 * 1024 * 1024  # contract, Limits: 65 MiB per verification slot
@@ -30,6 +32,9 @@ _RATE_HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-rese
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerHeaders:
     """What the headers of one answer say. A header that is absent or malformed is None.
+
+    Of a header that a gateway repeats, which makes it a list, the safest value counts: the longest wait, the least
+    headroom.
 
     `retry_after_seconds` is a duration and `rate_reset` an instant. `rate_limit` is the monthly quota, not a rate.
     `is_replay` says that a rotation was answered before, and that this is the same answer again.
@@ -50,18 +55,27 @@ class AnswerHeaders:
         request_id = _text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid"))
         partner_date = _date(headers.get("date"))
         wait_seconds = _wait_seconds(headers.get("retry-after"), partner_date or now)
-        limit, remaining, reset = [headers.get(name) for name in _RATE_HEADERS]
-        replayed = _text(headers.get("idempotency-replayed")) or ""
+        limits, remaining, resets = [_values(headers.get(name)) for name in _RATE_HEADERS]
+        replayed = _values(headers.get("idempotency-replayed"))
         return cls(
             request_id=request_id,
             retry_after_seconds=wait_seconds,
-            rate_limit=_count(limit),
-            rate_remaining=_headroom(remaining),
-            rate_reset=instant_of(_count(reset)),
+            rate_limit=min(_known(_count, limits), default=None),
+            rate_remaining=min(_known(_headroom, remaining), default=None),
+            rate_reset=instant_of(max(_known(_count, resets), default=None)),
             partner_date=partner_date,
             sunset=_text(headers.get("sunset")),
-            is_replay=replayed.lower() == "true",
+            is_replay="true" in map(str.lower, replayed),
         )
+
+
+def _values(value: str | None) -> list[str]:
+    return [text.strip() for text in (value or "").split(",")]
+
+
+def _known(read: Callable[[str], _Value | None], texts: Iterable[str]) -> list[_Value]:
+    values = map(read, texts)
+    return [value for value in values if value is not None]
 
 
 def _text(value: str | None) -> str | None:
@@ -69,16 +83,14 @@ def _text(value: str | None) -> str | None:
     return text[:_MAX_TEXT_CHARS] or None
 
 
-def _count(value: str | None) -> int | None:
-    digits = (value or "").strip()
+def _count(digits: str) -> int | None:
     # `isdecimal` alone takes the digits of other scripts, which no header has.
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_COUNT_DIGITS:
         return int(digits)
     return None
 
 
-def _headroom(value: str | None) -> int | None:
-    text = (value or "").strip()
+def _headroom(text: str) -> int | None:
     # Less than none is left where more calls were let through than the quota has.
     if text.startswith("-") and _count(text[1:]) is not None:
         return 0
@@ -86,19 +98,20 @@ def _headroom(value: str | None) -> int | None:
 
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:
-    text = (value or "").strip()
-    if not text.isascii():
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        date = _date(text)
-        if date is None:
-            return None
+    waits = _known(_seconds, _values(value))
+    date = _date(value)
+    if date is not None:
         wait = date - now
-        seconds = max(0.0, wait.total_seconds())
+        waits.append(max(0.0, wait.total_seconds()))
     # NaN, too, is not within the bounds.
-    return seconds if 0 <= seconds <= _MAX_WAIT_SECONDS else None
+    return max((wait for wait in waits if 0 <= wait <= _MAX_WAIT_SECONDS), default=None)
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return float(text) if text.isascii() else None
+    except ValueError:
+        return None
 
 
 @lru_cache(maxsize=64)  # all answers of one second carry the same date

@@ -57,6 +57,9 @@ def read(**headers: str) -> AnswerHeaders:
         ("86400", 86_400.0),
         ("Fri, 20 Nov 2026 12:00:30 GMT", 30.0),
         ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
+        ("4, 4", 4.0),
+        ("4,600,", 600.0),
+        ("Fri, 20 Nov 2026 12:00:30 GMT, Fri, 20 Nov 2026 12:00:30 GMT", 30.0),
         ("-1", None),
         ("inf", None),
         ("nan", None),
@@ -93,11 +96,24 @@ def test_a_headroom_below_zero_is_none_left() -> None:
     assert read(x_ratelimit_reset="-3").rate_reset is None
 
 
+def test_of_a_header_that_a_gateway_repeats_the_safest_value_counts() -> None:
+    """Without one, a reserve would not be kept, and a call would be sent again in the wait that was asked for."""
+    names = "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Idempotency-Replayed"
+    said = [("5", "100", "7", "1795176000", "true"), ("600", "90", "12", "1795176009", "true")]
+    lines = [(name, text) for texts in said for name, text in zip(names, texts, strict=True)]
+
+    headers = AnswerHeaders.read(dict(httpx.Headers(lines).items()), now=NOW)
+
+    assert (headers.retry_after_seconds, headers.rate_limit, headers.rate_remaining) == (600.0, 90, 7)
+    assert headers.rate_reset == datetime(2026, 11, 20, 12, 0, 9, tzinfo=UTC)
+    assert headers.is_replay
+
+
 @pytest.mark.parametrize(
-    "junk", ["", "many", "5, 5", "--5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
+    "junk", ["", "many", "5; 5", "--5", "1.5", "0x10", "1_000", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 19, "9" * 5_000]
 )
 def test_a_malformed_count_is_absent(junk: str) -> None:
-    """Only plain digits that fit 64 bits get into the tables; a gateway that adds a header twice makes it a list."""
+    """Only plain digits that fit 64 bits get into the tables."""
     headers = AnswerHeaders.read(dict.fromkeys(("x-ratelimit-remaining", "x-ratelimit-reset"), junk), now=NOW)
 
     assert (headers.rate_remaining, headers.rate_reset) == (None, None)
