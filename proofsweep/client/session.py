@@ -26,6 +26,7 @@ from proofsweep.pacing.scheduler import Scheduler
 _LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
 _ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
 KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
+BLOCKED = "Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?"
 
 
 class HeadroomCheck:
@@ -207,12 +208,13 @@ class Session:
         with suppress(UsageError):
             if exchange.call is not Call.ROTATE and self.context.key.renew(self._key):
                 return
-        # A probe shows whether it is the key; where nothing is probed, the leg ends. A 403 that is no ApiError is by
-        # something on the way, and says nothing of the key.
-        if not self.is_of_many:
-            self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
-        if exchange.error_code is not None and not self.is_probe:
-            self.context.scheduler.open_circuit()
+        # A 403 that is no ApiError is by something on the way, and says nothing of the key.
+        if exchange.error_code is not None:
+            # A probe shows whether it is the key; where nothing is probed, the leg ends.
+            if not self.is_of_many:
+                self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
+            if not self.is_probe:
+                self.context.scheduler.open_circuit()
         _give_up(exchange)
 
     def _stop(self, reason: RunMustStop) -> NoReturn:

@@ -139,7 +139,13 @@ class CallFailed(ServiceError):
     def is_outage(self) -> bool:
         """Whether the service is down, does not answer or throttles. That says nothing about the request."""
         is_busy = self.reason.startswith("http_5") or self.status == HTTPStatus.TOO_MANY_REQUESTS
-        return is_busy or self.reason in {"timeout", "connection"}  # as `exchanges.Failure` has them
+        return is_busy or self.is_blocked or self.reason in {"timeout", "connection"}  # as `exchanges.Failure` has them
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether something on the way refused a keyed call, such as a firewall: the service's own 403 has a code."""
+        is_keyed = self.stage not in {"health", "download"}  # as `exchanges.Call` has them
+        return is_keyed and self.status == HTTPStatus.FORBIDDEN and self.code is None
 
 
 class CallNotMade(CallFailed): ...

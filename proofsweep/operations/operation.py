@@ -129,7 +129,7 @@ class OperationLeg:
     def _count(self, failed: CallFailed | None) -> None:
         with self._lock:
             # A refusal of one item is an answer too: the service works. Only failures in a row are the service's own.
-            if failed is None or failed.reason.startswith("http_4"):
+            if failed is None or (failed.reason.startswith("http_4") and not failed.is_blocked):
                 self._failures = 0
                 return
             self._failures += 1

@@ -257,7 +257,8 @@ def _trouble_of(exchange: Exchange, *, ok: bool | None) -> str | None:
     status = exchange.status
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return "throttled"
-    if exchange.call.is_keyed and status == HTTPStatus.FORBIDDEN:
+    # Without an error code, something on the way refused it.
+    if exchange.call.is_keyed and status == HTTPStatus.FORBIDDEN and exchange.error_code is not None:
         return "key_refused"
     # A 2xx that is no success has a body that cannot be used: the failure says why.
     if status is None or 200 <= status < 300:  # noqa: PLR2004 - the class of statuses

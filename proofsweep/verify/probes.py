@@ -11,7 +11,7 @@ from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 
-from proofsweep.client.session import KEY_REFUSED
+from proofsweep.client.session import BLOCKED, KEY_REFUSED
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
@@ -33,7 +33,6 @@ _DRAWN_AMONG = 32  # the smallest accepted items, of which others are sent each 
 _SILENCE = Path(__file__).with_name("silence.wav")  # a tenth of a second, without a credential
 _NO_PROOF = Path(__file__).with_name("silence.sidecar")
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
-_REFUSED_ON_THE_WAY = "Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?"
 _ACCEPTED_KEPT = 32
 _FILES_READ = 20  # that are named of earlier legs
 
@@ -199,7 +198,7 @@ def _shown_by_silence(done: Finished, *, needs_verdict: bool) -> Result:
         return Result(CheckFinding.WRONG, why)
     if last.error_code is not None:
         return Result(CheckFinding.WRONG, KEY_REFUSED, EndedBy.KEY_REFUSED)
-    return Result(CheckFinding.WRONG, _REFUSED_ON_THE_WAY)
+    return Result(CheckFinding.WRONG, BLOCKED)
 
 
 def _has_row(away: Away, in_question: Sequence[Finished]) -> bool:

@@ -18,7 +18,7 @@ from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.retry import backoff
 from proofsweep.client.service_clock import ServiceClock
-from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.session import BLOCKED, ClientContext, Session
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
 from proofsweep.config.proxies import OTHERWISE, Proxies
@@ -251,6 +251,8 @@ def _not_reached(partner: Partner, failed: CallFailed) -> ProofsweepError | None
     if proxy is not None and (is_refused or is_silent):
         through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
         return ConfigError(f"{through}: {failed.message} {OTHERWISE}")
+    if failed.is_blocked:
+        return RunMustStop(BLOCKED, ended_by=EndedBy.BREAKER)
     if failed.is_outage:
         why = f"The service at {where} does not answer: {failed.message}"
         return RunMustStop(why, ended_by=EndedBy.BREAKER)

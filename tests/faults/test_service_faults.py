@@ -261,7 +261,7 @@ def test_a_run_waits_for_a_service_that_restarts(world: ForeignWorld, monkeypatc
         ("health", {"status": 500, "document": HTML}, 8),
         ("health", {"document": HTML}, 2),
         ("health", {"document": {"ok": False}}, 8),
-        ("usage", {"status": 403, "document": HTML}, 7),
+        ("usage", {"status": 403, "document": {"error": "No.", "code": "forbidden"}}, 7),
         ("usage", {"status": 429, "headers": {"X-RateLimit-Remaining": "0"}}, 5),
     ],
 )
@@ -278,14 +278,19 @@ def test_an_unusable_service_is_reported_before_anything_is_written(
 
 @pytest.mark.parametrize(
     ("call", "wrong", "times"),
-    [("health", {"status": 503}, 6), ("usage", {"status": 429, "headers": {"Retry-After": "90000"}}, 99)],
+    [
+        ("health", {"status": 503}, 6),
+        ("usage", {"status": 429, "headers": {"Retry-After": "90000"}}, 99),
+        ("usage", {"status": 403, "document": HTML}, 99),
+    ],
 )
 def test_what_fails_before_the_first_file_ends_no_run(
     world: ForeignWorld, call: str, wrong: dict[str, Any], times: int
 ) -> None:
     """A run waits for a service before its first file as long as after it, also one that is resumed.
 
-    A usage call may have a lane of its own: if it is throttled for a day, the quota is unknown.
+    A usage call may have a lane of its own: if it is throttled for a day, the quota is unknown. So it is if a firewall
+    refuses that call alone: a 403 without an error code says nothing of the key.
     """
     world.service.changes[call] = lambda number, usual: replace(usual, **wrong) if number < times else usual
 

@@ -139,7 +139,7 @@ def test_a_refused_key_is_an_alert_that_names_no_flow(
     facts: AlertFacts, partner: Partner, service: ScriptedService
 ) -> None:
     """None ran; the cause is that of every other refusal of the key."""
-    service.usual[Call.USAGE] = Scripted(status=403)
+    service.usual[Call.USAGE] = Scripted(status=403, error_code="forbidden")
 
     (alert,), _ = check_of(facts, partner).gather()
 
@@ -198,7 +198,8 @@ def test_a_reset_that_is_past_says_nothing(hours: int, until: str) -> None:
         (Scripted(status=None), Scripted(status=None), ["connection", "connection"]),
         (HEALTHY, Scripted(status=429, retry_after=0.0), [None, "throttled"]),
         (HEALTHY, Scripted(status=429, remaining=0, retry_after=900_000.0), [None, "throttled"]),
-        (HEALTHY, Scripted(status=403), [None, "key_refused"]),
+        (HEALTHY, Scripted(status=403, error_code="forbidden"), [None, "key_refused"]),
+        (HEALTHY, Scripted(status=403), [None, "http_403"]),
         (Scripted(document=["no object"]), Scripted(document="text"), ["bad_answer", "bad_answer"]),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Pat
     before = app.service.key_fingerprint
     (tmp_path / "key").write_text("pk_other")
     bind_key(app.results.store, fingerprint_of("pk_other"), "https://other.example/v1")
-    service.usual[Call.USAGE] = Scripted(status=403)
+    service.usual[Call.USAGE] = Scripted(status=403, error_code="forbidden")
 
     with pytest.raises(RunMustStop) as stopped:
         app.service.status()

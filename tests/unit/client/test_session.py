@@ -85,7 +85,8 @@ def test_a_rotation_that_is_refused_is_not_asked_for_with_another_key(
     api: ScriptedServer, client: Client, answer: Write, key_path: Path
 ) -> None:
     """Its Idempotency-Key is the old key's. Other calls go on with a key that was replaced meanwhile."""
-    api.script = [answer(403), answer(403), answer(200, b'{"keys": []}')]
+    refused = answer(403, b'{"error": "no", "code": "forbidden"}')
+    api.script = [refused, refused, answer(200, b'{"keys": []}')]
     key_path.write_text("pk_other")
 
     with pytest.raises(RunMustStop):

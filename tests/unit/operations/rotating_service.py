@@ -57,10 +57,11 @@ class RotatingService(ScriptedService):
 
     def _answer(self, request: Request, key: str) -> Scripted:
         if key not in {OLD, *self.minted} or self.ends.get(key, self.now) < self.now:
-            return Scripted(status=403, document={"code": "forbidden"})
+            return Scripted(status=403, error_code="forbidden")
         if request.call is not Call.ROTATE:
             self.refused_trials -= key in self.minted
-            return Scripted(status=403) if self.refused_trials >= 0 and key in self.minted else self.usual[Call.USAGE]
+            is_refused = self.refused_trials >= 0 and key in self.minted
+            return Scripted(status=403, error_code="forbidden") if is_refused else self.usual[Call.USAGE]
         answer = self._rotated(key, request.headers["Idempotency-Key"])
         self.lost -= 1
         return self.lost_as if self.lost >= 0 else answer

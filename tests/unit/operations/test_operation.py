@@ -71,7 +71,11 @@ def ask_in_vain(operator: Operator, times: int = 1) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "error", "ended_by"),
-    [(Scripted(status=403), RunMustStop, "key_refused"), (Scripted(status=500), CallFailed, "error")],
+    [
+        (Scripted(status=403, error_code="forbidden"), RunMustStop, "key_refused"),
+        (Scripted(status=403), CallFailed, "error"),
+        (Scripted(status=500), CallFailed, "error"),
+    ],
 )
 def test_an_operation_that_fails_has_a_receipt_too(
     operator: Operator, service: ScriptedService, answer: Scripted, error: type[Exception], ended_by: str

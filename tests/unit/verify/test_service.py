@@ -21,6 +21,7 @@ from ..scripted_service import NOW, Scripted, ScriptedService
 
 RESET = NOW + timedelta(hours=30)
 NO_CONNECTION = Scripted(status=None)
+FIREWALL = Scripted(status=403)  # the service's own has an error code
 
 
 def test_a_healthy_service_tells_its_version_and_the_quota(opened: Service, service: ScriptedService) -> None:
@@ -59,7 +60,7 @@ def test_a_clock_that_differs_by_more_than_a_minute_is_told_once(
     ("answer", "headroom", "reset"),
     [
         (Scripted(status=429, remaining=0, retry_after=3_600.0, reset=RESET), 0, RESET),
-        *((answer, None, None) for answer in (NO_CONNECTION, Scripted(status=500), Scripted(document={}))),
+        *((answer, None, None) for answer in (NO_CONNECTION, Scripted(status=500), FIREWALL, Scripted(document={}))),
     ],
 )
 def test_a_quota_that_is_not_told_is_unknown_unless_it_refuses_the_very_call(
@@ -95,6 +96,21 @@ def test_an_outage_is_told_from_a_wrong_address(
         opened.status()
 
     assert isinstance(raised.value, ConfigError) or getattr(raised.value, "ended_by", None) == "breaker"
+
+
+@pytest.mark.parametrize(
+    ("answer", "ended_by"), [(FIREWALL, "breaker"), (Scripted(status=403, error_code="forbidden"), "key_refused")]
+)
+def test_a_refused_key_is_told_from_a_firewall_by_the_error_code(
+    opened: Service, service: ScriptedService, answer: Scripted, ended_by: str
+) -> None:
+    """The one is for a person to correct, the other is over sometime."""
+    service.usual[Call.PROOFS] = answer
+
+    with pytest.raises(RunMustStop) as stopped:
+        opened.answer(lambda partner: partner.proofs())
+
+    assert stopped.value.ended_by == ended_by
 
 
 @pytest.mark.parametrize(
