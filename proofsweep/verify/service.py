@@ -27,7 +27,6 @@ from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
-from proofsweep.domain.models import HealthResponse
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import reset_clause
 from proofsweep.files.files import Files
@@ -99,7 +98,7 @@ class Service:
             record_unattributed=self.unattributed.append,
         )
         self.partner = Partner(Session(context, self.unattributed.append, retry))
-        self._health: HealthResponse | None = None
+        self._has_asked_time = False
         self._status: ServiceStatus | None = None
 
     @property
@@ -108,9 +107,11 @@ class Service:
 
     def asked_clock(self) -> datetime:
         """Return the service's time, and ask for it if nothing is known; this machine's without an answer."""
-        if not self.clock.is_known and self._health is None:
-            with suppress(ProofsweepError):  # who works with the service finds out what is wrong with it
-                self._health = self.partner.with_attempts(1).health()
+        if not self.clock.is_known and not self._has_asked_time:
+            # Who works with the service asks how it is: what was wrong now may be over then.
+            with suppress(ProofsweepError):
+                self.partner.with_attempts(1).health()
+                self._has_asked_time = True  # even of a service that sends no `Date`
         return self.clock()
 
     def new_run_id(self) -> str:
@@ -123,7 +124,7 @@ class Service:
         """
         if self._status is None:
             brief = self.partner.with_attempts(_ATTEMPTS)
-            health = self._health or _asked(brief, Partner.health)
+            health = _asked(brief, Partner.health)
             _say_if_clock_differs(self.clock.behind_seconds)
             if health.ok is False:
                 not_well = f"The service at {brief.base_url} says that it is not well (GET /health: ok is false)."

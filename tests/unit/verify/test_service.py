@@ -157,6 +157,19 @@ def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
     assert 20 <= len(service.calls) <= 40
 
 
+def test_a_service_that_was_not_well_when_it_was_asked_the_time_is_asked_again(
+    opened: Service, service: ScriptedService
+) -> None:
+    """The time is asked before a plan, long before a leg begins."""
+    service.script[Call.HEALTH] = [Scripted(document={"ok": False})]
+
+    for _ in range(2):
+        opened.asked_clock()
+
+    assert opened.status().version == "7"
+    assert service.calls == [Call.HEALTH, Call.HEALTH, Call.USAGE]
+
+
 @dataclass
 class Shop:
     """Items that wait for their turn, and then until they may end."""
