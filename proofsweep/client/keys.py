@@ -73,10 +73,13 @@ class CurrentKey:
         self._source = source
         self._lock = Lock()
         self.current = source()
+        self.on_renewed: Callable[[], object] = lambda: None  # told when another key took over
 
     def renew(self, refused: SecretStr) -> bool:
         """Read the key again after the service refused it. Return whether there is now another one."""
         with self._lock:
             if self.current == refused:
                 self.current = self._source()
+                if self.current != refused:
+                    self.on_renewed()
             return self.current != refused

@@ -64,6 +64,7 @@ class OperationLeg:
         # Calls that were made before the leg began, as to learn the quota, count too.
         spent = calls_sent(service.unattributed)
         self.budget = Budget(operator.bounds, service.partner, service.stop, utc_now, kept=0, spent=spent)
+        service.key.on_renewed = self.budget.forget_reading
         writer = held.signs.holder.writer
         journal = Journal(operator.results, operation.run_id, held.number, writer, table=operation.table)
         self.trail = Trail(

@@ -117,7 +117,7 @@ runs (leg): One row for each leg of a run.
     leg                  int32!     one attempt at the run, counted from 1
     environment          string!    label of the service's environment
     base_url_host        string     host of the service
-    key_fingerprint      string     12 hex digits that distinguish keys without revealing them
+    key_fingerprint      string     12 hex digits of the leg's last key, which do not reveal it
     flow_run_id          string     ID of the Prefect flow run
     catalog              string     location of the catalog
     catalog_digest       string     hex sha256 of the catalog as planned

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from urllib.parse import urlsplit
 
+from proofsweep.client.keys import fingerprint
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.threads import background_thread, monotonic, utc_now
 from proofsweep.domain.endings import EndedBy
@@ -113,6 +114,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
             quota_after = _headroom(leg, ended_by)
             finished_at = max(started_at, clock())
             facts = facts | {"started_at": started_at, "quota_after": quota_after, "finished_at": finished_at}
+            facts |= {"key_fingerprint": fingerprint(leg.key.current)}  # another one may have taken over
             # A rate that was only remembered is told no further: each leg would pass it on to the next, for ever.
             if leg.scheduler.refused > refused_before:
                 facts |= {"rate_learned": leg.scheduler.status().rate}

@@ -53,6 +53,7 @@ class Budget:
     _owed: dict[int, set[Call]] = field(default_factory=dict)  # to those in flight that were admitted
     _headroom: int | None = None
     _resets_at: datetime | None = None  # when the headroom that was read says nothing any more
+    _is_of_old_key: bool = False  # the last reading; that of the new key is asked for before another item
     _spent_before: int = 0  # of the calls, those that the headroom includes
     _ended: int = 0  # of the calls, those that were noted
     _lock: RLock = field(default_factory=RLock)
@@ -89,6 +90,10 @@ class Budget:
             return
         self.stop_at_closing()
         self.stop.check()
+        if self._is_of_old_key:
+            with self._probing:
+                if self._is_of_old_key:
+                    self.probe()
         shortage = self._cover(row, calls)
         if shortage is EndedBy.QUOTA:
             # Of the threads that wait here, the first one asks. The others find its answer, and spend no call.
@@ -185,19 +190,26 @@ class Budget:
             self._resets_at = reset if reset is not None and reset > self.clock() else None
             self._spent_before = self.spent if spent is None else spent
 
+    def forget_reading(self) -> None:
+        """Forget the headroom and its reset: they were another key's."""
+        with self._lock:
+            self._headroom, self.quota_reset, self._is_of_old_key = None, None, True
+
     def probe(self) -> bool:
         """Ask for the headroom if a call is left for that, and say whether it was answered; else the count stands."""
         with self._probing:
             # The answer includes its own call. Those that are on their way meanwhile count as not included: the leg may
             # think that it has fewer calls left than it has, and never more.
             with self._lock:
-                ended = self._ended
+                ended, self._is_of_old_key = self._ended, False
                 if self._shortage(1 + self.kept, is_reading=True) is not None:
                     return False
             with suppress(CallFailed, RunMustStop):
                 partner = self.partner.within(partial(self.claim, None))
                 _, headers = partner.usage(days=1)
-                self.record_reading(headers.rate_remaining, headers.rate_reset, ended + 1)
+                # The key may have changed while this was asked, even by this very call.
+                if not self._is_of_old_key:
+                    self.record_reading(headers.rate_remaining, headers.rate_reset, ended + 1)
                 return True
             return False
 

@@ -230,6 +230,8 @@ class Leg:
         spent = calls_sent(service.unattributed)  # to examine the service, before the leg begins
         probes = service.partner.for_probes()
         self.budget = Budget(bounds, probes, service.stop, utc_now, QUOTA_PROBE_SECONDS, spent=spent)
+        self.key = service.key
+        self.key.on_renewed = self.budget.forget_reading
         self.trail = AuditTrail(
             journal=journal,
             budget=self.budget,

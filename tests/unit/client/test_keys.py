@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client.keys import fingerprint, key_file, usable_key
+from proofsweep.client.keys import CurrentKey, fingerprint, key_file, usable_key
 from proofsweep.domain.errors import ConfigError
 
 
@@ -23,6 +23,16 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(text: str) -> N
 
     assert raised.value.message.startswith("The test holds")
     assert not text.strip() or text not in str(raised.value)
+
+
+def test_who_waits_for_another_key_is_told_once_that_it_took_over() -> None:
+    keys = [SecretStr("old"), SecretStr("old"), SecretStr("new")]
+    current, told = CurrentKey(lambda: keys.pop(0)), list[bool]()
+    current.on_renewed = lambda: told.append(True)
+
+    renewed = [current.renew(SecretStr("old")) for _ in range(4)]
+
+    assert (renewed, told) == ([False, True, True, True], [True])
 
 
 def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:

@@ -147,6 +147,20 @@ def test_a_reading_holds_its_own_call_and_none_that_was_made_meanwhile() -> None
     assert leg.budget.left == 1_000 - 4 - 17
 
 
+def test_the_headroom_of_another_key_is_asked_for_before_the_next_item() -> None:
+    """The old key's thousands would let the leg use the new key's reserve up."""
+    leg = Leg(100_000, Bounds(reserve=50))
+    assert leg.begin(0)
+
+    leg.quota, leg.charged = 60, 0
+    leg.budget.forget_reading()
+    assert leg.budget.left is None
+    begun = sum(leg.begin(row) for row in range(1, 60))
+
+    assert leg.quota - leg.charged >= 50
+    assert begun == 3
+
+
 @pytest.mark.parametrize(("max_calls", "may_begin"), [(3, False), (4, True)])
 def test_a_proof_begins_only_with_a_call_more_than_a_file(max_calls: int, may_begin: bool) -> None:
     """Its asset's URL costs one; the last probe of the headroom is the fourth."""

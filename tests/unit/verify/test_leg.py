@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
+from pydantic import SecretStr
 
+from proofsweep.client.keys import fingerprint
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
@@ -94,7 +96,8 @@ def test_the_row_of_a_leg_says_how_it_began_and_ended(run: Run) -> None:
     run.work(lambda _leg: None)
 
     row = run.row()
-    told = {"quota_before": 1_000, "quota_after": 900, "key_fingerprint": "abc", "flow_run_id": "flow-7"}
+    told = {"quota_before": 1_000, "quota_after": 900, "flow_run_id": "flow-7"}
+    told |= {"key_fingerprint": fingerprint(SecretStr("pk_test"))}  # of the one in use at the end
     told |= {"service_version": "7", "service_commit": "c0ffee", "service_deployed_at": NOW}
     told |= {"started_at": NOW, "finished_at": NOW, "ended_by": "complete", "accepted": 4}
     assert {name: row[name] for name in told} == told
