@@ -109,8 +109,12 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         if leg.stop.reason is not None:
             ended_by = leg.stop.reason.ended_by
             why = leg.stop.reason.message
-        # The last reading of the quota may take a minute, and the parts of a long run some.
-        with background_thread("heartbeat", leg.heartbeat.send_heartbeats):
+        # The last reading of the quota may take a minute, but no longer than the drain of a leg that was stopped; and
+        # the parts of a long run take some.
+        with (
+            background_thread("watch", leg.heartbeat.watch_drain),
+            background_thread("heartbeat", leg.heartbeat.send_heartbeats),
+        ):
             quota_after = _headroom(leg, ended_by)
             finished_at = max(started_at, clock())
             facts = facts | {"started_at": started_at, "quota_after": quota_after, "finished_at": finished_at}

@@ -94,6 +94,14 @@ class Heartbeat:
         if failing_since is not None and now - failing_since >= self.store_outage_seconds:
             why = f"The run's own records cannot be kept: {self._why_failing or _NO_ANSWER}"
             self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+        self._count_drain(now)
+
+    def watch_drain(self, over: Event) -> None:
+        """Only end what is in flight after the drain until `over` is set: the leg is being settled."""
+        while not over.wait(_COUNT_SECONDS):
+            self._count_drain(self.uptime())
+
+    def _count_drain(self, now: float) -> None:
         if self.stop.reason is None:
             return
         if self._abort_at is None:

@@ -191,6 +191,22 @@ def test_a_leg_gives_signs_of_life_while_the_quota_is_read_in_the_end(run: Run, 
     assert alive == [True]
 
 
+def test_a_leg_that_was_stopped_waits_for_the_last_reading_no_longer_than_its_drain(
+    run: Run, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proofsweep.verify.leg._COUNT_SECONDS", 0.01)
+    is_aborted, seen = threading.Event(), list[bool]()
+    service.on_call = lambda call: call is Call.USAGE and seen.append(is_aborted.wait(10.0))
+
+    def stop(leg: Leg) -> None:
+        leg.heartbeat.drain_seconds, leg.heartbeat.abort = 0.1, is_aborted.set
+        leg.stop.pull(RunMustStop("The window closed.", ended_by=EndedBy.WINDOW))
+
+    run.work(stop)
+
+    assert seen == [True]
+
+
 def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
     run: Run, service: ScriptedService
 ) -> None:
