@@ -130,7 +130,8 @@ class App:
 
     def _open_service(self, key: KeySource | None = None, *, is_checked: bool = True) -> "Service":
         from proofsweep.config.certificates import require_certificates
-        from proofsweep.verify.service import Service, check_key
+        from proofsweep.store.folder_root import MARKER
+        from proofsweep.verify.service import Service, bind_key, check_key
 
         require_certificates()
         settings = self.settings
@@ -142,9 +143,20 @@ class App:
             check_key(self.store, fingerprint(secret), settings.service.base_url)
             return secret
 
+        def bind(secret: SecretStr) -> bool:
+            """Remember whose key this is, where there is a store; a command that verifies nothing begins none."""
+            with suppress(ResultsError):
+                if self.store.read(MARKER) is not None:
+                    bind_key(self.store, fingerprint(secret), settings.service.base_url)
+                return True
+            return False
+
         sections = (settings.service, settings.pace, settings.retry, settings.timeouts)
         source = read_own if is_checked else read
-        return Service(*sections, source, proxies=self._proxies, clock=self.clock)
+        service = Service(*sections, source, proxies=self._proxies, clock=self.clock)
+        if is_checked:
+            service.key.bind = bind
+        return service
 
     # --- Catalogs and plans
 

@@ -72,8 +72,15 @@ class CurrentKey:
     def __init__(self, source: KeySource) -> None:
         self._source = source
         self._lock = Lock()
+        self.bound = set[SecretStr]()  # keys whose service is remembered
+        self.bind: Callable[[SecretStr], bool] = lambda _key: True  # remembers it, and says whether that is done
         self.current = source()
         self.on_renewed: Callable[[], object] = lambda: None  # told when another key took over
+
+    def accepted(self, key: SecretStr) -> None:
+        """Take note that the service took a key, which is this service's from then on (contract, Authentication 6)."""
+        if self.bind(key):
+            self.bound.add(key)
 
     def renew(self, refused: SecretStr) -> bool:
         """Read the key again after the service refused it. Return whether there is now another one."""

@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from proofsweep.config.logs import LogEvent, log
-from proofsweep.config.notices import say
 from proofsweep.config.threads import Lock, monotonic, utc_now
 from proofsweep.domain.exchanges import DATE_AGE
 
@@ -67,9 +65,7 @@ class ServiceClock:
         with self._lock:
             is_first, self._has_ignored = not self._has_ignored, True
         if is_first:
-            at = f"{date:%Y-%m-%d %H:%M:%S}"
-            log(LogEvent.DATE_IGNORED, date=at)
-            say(f"an answer has the Date {at}, a day or more from the others', so it counts for nothing")
+            _say_ignored(date)
         return False
 
     def record(self, date: datetime, sent_at: float, received_at: float) -> None:
@@ -86,3 +82,12 @@ class ServiceClock:
                 self._high = min(high, self._high)
             if self._low > self._high:  # the clocks of the service's machines differ, or this one's drifts
                 self._low = self._high = (self._low + self._high) / 2
+
+
+def _say_ignored(date: datetime) -> None:
+    from proofsweep.config.logs import LogEvent, log  # noqa: PLC0415 - commands that call nobody have the clock too
+    from proofsweep.config.notices import say  # noqa: PLC0415 - the same
+
+    at = f"{date:%Y-%m-%d %H:%M:%S}"
+    log(LogEvent.DATE_IGNORED, date=at)
+    say(f"an answer has the Date {at}, a day or more from the others', so it counts for nothing")

@@ -100,6 +100,8 @@ class Session:
             while True:
                 reply = self._attempt(request)
                 if reply.exchange.is_success:
+                    if request.call.is_keyed and self._key not in self.context.key.bound:
+                        self.context.key.accepted(self._key)
                     self._history[request.call].failures = 0
                     return reply
                 self._apply_decision(reply.exchange)

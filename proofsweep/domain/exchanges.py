@@ -3,7 +3,7 @@
 The contract's version and limits stand here too, each with the section that states it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -55,26 +55,24 @@ class AnswerHeaders:
         request_id = _text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid"))
         partner_date = _date(headers.get("date"))
         wait_seconds = _wait_seconds(headers.get("retry-after"), partner_date or now)
-        limits, remaining, resets = [_values(headers.get(name)) for name in _RATE_HEADERS]
-        replayed = _values(headers.get("idempotency-replayed"))
+        limit, remaining, reset = [headers.get(name) for name in _RATE_HEADERS]
+        replayed = _each(str.lower, headers.get("idempotency-replayed"))
         return cls(
             request_id=request_id,
             retry_after_seconds=wait_seconds,
-            rate_limit=min(_known(_count, limits), default=None),
-            rate_remaining=min(_known(_headroom, remaining), default=None),
-            rate_reset=instant_of(max(_known(_count, resets), default=None)),
+            rate_limit=min(_each(_count, limit), default=None),
+            rate_remaining=min(_each(_headroom, remaining), default=None),
+            rate_reset=instant_of(max(_each(_count, reset), default=None)),
             partner_date=partner_date,
             sunset=_text(headers.get("sunset")),
-            is_replay="true" in map(str.lower, replayed),
+            is_replay="true" in replayed,
         )
 
 
-def _values(value: str | None) -> list[str]:
-    return [text.strip() for text in (value or "").split(",")]
-
-
-def _known(read: Callable[[str], _Value | None], texts: Iterable[str]) -> list[_Value]:
-    values = map(read, texts)
+def _each(read: Callable[[str], _Value | None], value: str | None) -> list[_Value]:
+    """Read a header that may be a list; what is malformed in it is left out."""
+    texts = (value or "").split(",")
+    values = [read(text.strip()) for text in texts]
     return [value for value in values if value is not None]
 
 
@@ -98,7 +96,7 @@ def _headroom(text: str) -> int | None:
 
 
 def _wait_seconds(value: str | None, now: datetime) -> float | None:
-    waits = _known(_seconds, _values(value))
+    waits = _each(_seconds, value)
     date = _date(value)
     if date is not None:
         wait = date - now

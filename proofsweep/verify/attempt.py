@@ -60,6 +60,7 @@ def begun_leg(
     own_rate = None if rate is None else rate / sharers
     service.scheduler.remember(own_rate)
     with RateLeases(results.store, service, plan, rate).shared():
+        # The key was taken before the plan, where the store may have begun with it.
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts: Row = {
             "base_url_host": urlsplit(settings.base_url).netloc,  # a run may go on where its plan was not made
@@ -85,8 +86,6 @@ def begun_leg(
         leg.budget.record_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
             yield leg
-    # Another key may have taken over meanwhile. It is bound too, so that no later run sends it elsewhere.
-    bind_key(results.store, service.key_fingerprint, settings.base_url)
 
 
 @contextmanager
@@ -96,6 +95,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     started_at, refused_before = clock(), leg.scheduler.refused
     log(LogEvent.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
     leg.scheduler.on_open = leg.attribution.restore
+    leg.key.on_renewed = leg.budget.forget_reading
     try:
         with (
             kept_alive(leg.heartbeat, leg.parts),  # (3)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
+from proofsweep.client.keys import CurrentKey
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
@@ -238,8 +239,6 @@ class Leg:
         spent = calls_sent(service.unattributed)  # to examine the service, before the leg begins
         probes = service.partner.for_probes()
         self.budget = Budget(bounds, probes, service.stop, utc_now, QUOTA_PROBE_SECONDS, spent=spent)
-        self.key = service.key
-        self.key.on_renewed = self.budget.forget_reading
         self.trail = AuditTrail(
             journal=journal,
             budget=self.budget,
@@ -275,6 +274,10 @@ class Leg:
         )
         self.row_context = RowContext(plan.run_id, held.number, plan.environment, recovered)
         self._meter = ProgressMeter()
+
+    @property
+    def key(self) -> CurrentKey:
+        return self.verify.partner.session.context.key
 
     def _known_files(self, root: str | None) -> KnownFiles:
         may_be_emptied = None

@@ -10,7 +10,7 @@ from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
 from proofsweep.config.load import Settings
 from proofsweep.config.threads import utc_now
-from proofsweep.domain.errors import ConfigError, NothingDue, RunMustStop, UsageError
+from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import INGEST, Bounds
 from proofsweep.sources.catalog import PartOfCatalog
@@ -162,6 +162,29 @@ def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Pat
     assert stopped.value.ended_by == "key_refused"
     assert service.calls.count(Call.USAGE) == 1
     assert fingerprint_of("pk_test") == before
+
+
+def test_a_key_belongs_to_the_service_that_any_command_used_it_with(
+    app: App, change: Change, service: ScriptedService
+) -> None:
+    """Once that service took it: a wrong address, which is corrected, gets no key for good."""
+    app.store.begin()
+    service.script[Call.USAGE] = [Scripted(status=403, error_code="forbidden")]
+    elsewhere = change(SERVICE__BASE_URL="https://other.example/v1")
+
+    with pytest.raises(RunMustStop):
+        app.service.answer(lambda partner: partner.usage())
+    assert App(elsewhere).service.key_fingerprint == fingerprint_of("pk_test")
+    app.service.answer(lambda partner: partner.usage())
+
+    with pytest.raises(ResultsError, match="This key was used with"):
+        App(elsewhere).service  # noqa: B018 - it reads the key
+
+
+def test_a_command_that_verifies_nothing_begins_no_store_for_its_key(app: App) -> None:
+    app.service.answer(lambda partner: partner.usage())
+
+    assert not Path(app.store.url).exists()
 
 
 def fingerprint_of(key: str) -> str:
