@@ -178,9 +178,17 @@ class Session:
         headroom = headers.rate_remaining
         if exchange.call is not Call.USAGE:
             headroom = self._checked_headroom(is_long=is_long)
+        elif self._is_asked_again(exchange):
+            return
         if headroom is not None and headroom <= 0:
             used_up = f"The key's quota is used up; {reset_clause(headers.rate_reset, exchange.ended_at)}."
             self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))
+
+    def _is_asked_again(self, exchange: Exchange) -> bool:
+        # A lane that is busy for a moment may say zero too. The answer after the wait that it asks for tells.
+        wait_seconds = exchange.headers.retry_after_seconds
+        is_short = wait_seconds is not None and wait_seconds <= self.retry.longest_wait_seconds
+        return is_short and exchange.attempt == 1 < self.retry.attempts
 
     def _checked_headroom(self, *, is_long: bool) -> int | None:
         scheduler = self.context.scheduler

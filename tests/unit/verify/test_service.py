@@ -75,6 +75,17 @@ def test_a_quota_that_is_not_told_is_unknown_unless_it_refuses_the_very_call(
     assert service.calls[:2] == [Call.HEALTH, Call.USAGE]
 
 
+@pytest.mark.parametrize(("throttled", "headroom"), [(1, 900), (2, 0)])
+def test_a_reading_that_is_throttled_for_a_moment_is_asked_again_before_it_counts(
+    opened: Service, service: ScriptedService, throttled: int, headroom: int
+) -> None:
+    """A busy lane says that no call remains, as a spent quota does."""
+    service.script[Call.USAGE] = [Scripted(status=429, remaining=0, retry_after=0.001)] * throttled
+
+    assert opened.status().headroom == headroom
+    assert service.calls == [Call.HEALTH, Call.USAGE, Call.USAGE]
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
