@@ -109,6 +109,10 @@ class Attribution:
                 calls = ended_calls(done.exchanges, self.scheduler.clock())
                 if isinstance(done.outcome, Accepted | Rejected):
                     self._record_answered(done, calls)
+                # The registry came out wrong while the service looked into it.
+                if question is None and isinstance(done.outcome, Rejected) and began_at <= self._wrong_at:
+                    self.deferred_rows.add(done.item.manifest_row)
+                    return False
                 if question is not None:
                     self._defer(done, row, question, began_at, calls)
             if question is None:

@@ -64,6 +64,10 @@ class PossibleCopies:
             return None
 
 
+Turn = Future[Finished | None]
+"""What an item holds that is sent: others with its key wait for its answer, or for None if it gets none."""
+
+
 @dataclass(frozen=True, slots=True)
 class DuplicateKey:
     """What files that may be the same have in common; the sha256 of what was answered then decides."""
@@ -84,14 +88,15 @@ class DuplicateCache:
         """Begin empty; an item that waits for another calls `make_room`, so that the next one begins."""
         self._stop = stop
         self._make_room = make_room
-        self._originals: dict[DuplicateKey, Future[Finished | None]] = {}  # the oldest first
+        self._originals: dict[DuplicateKey, Turn] = {}  # the oldest first
         self._lengths: dict[DuplicateKey, int] = {}  # of the answers among them, the oldest first
         self._lock = Lock()
 
-    def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | None:
-        """Give the answered item that has the same bytes, waiting for one in flight; None when the caller must verify.
+    def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | Turn | None:
+        """Give the answered item that has the same bytes, waiting for one in flight.
 
-        The item that is told None must `settle` its key, however its work ends. RunMustStop if the leg ends meanwhile.
+        Else the caller must verify: with a turn that it must `resolve`, however its work ends, or beside others.
+        RunMustStop if the leg ends meanwhile.
         """
         # If an item gets no answer, one of those that waited is sent, and the others wait for it: else all would be
         # paid at once. But copies of a file that always fails must not be sent one after the other for hours.
@@ -99,8 +104,8 @@ class DuplicateCache:
             with self._lock:
                 first = self._originals.get(key)
                 if first is None:
-                    self._originals[key] = Future()
-                    return None
+                    self._originals[key] = Turn()
+                    return self._originals[key]
             # An item that waits for another makes no call meanwhile, so the next one begins.
             if not first.done():
                 self._make_room()
@@ -111,30 +116,32 @@ class DuplicateCache:
                 return _if_same(original, key, audio)
         return None
 
-    def resolve(self, key: DuplicateKey, done: Finished | Deferred | None) -> None:
-        """Say what became of an item; only an answer serves others. A second call for a key does nothing."""
+    def resolve(self, key: DuplicateKey, turn: Turn, done: Finished | Deferred | None) -> None:
+        """Say what became of an item that has a turn; only an answer serves others, unless it was forgotten before."""
         with self._lock:
-            first = self._originals.get(key)
-            if first is None or first.done():
+            if self._originals.get(key) is not turn:
                 return
             if isinstance(done, Finished) and isinstance(done.outcome, Accepted | Rejected):
                 response = done.outcome.answer.response
                 members = (response.grade, response.interpretation, response.embedded_credential)
                 texts = map(canonical_json, members)  # its other texts are short
                 self._lengths[key] = sum(map(len, texts))
-                first.set_result(done)
+                turn.set_result(done)
                 # An answer has up to 2 MiB, so the oldest ones are forgotten. Their copies are sent again.
                 while len(self._lengths) > _MOST_ANSWERS or sum(self._lengths.values()) > _MOST_LETTERS:
                     self._drop(next(iter(self._lengths)))
             else:
                 del self._originals[key]
-                first.set_result(None)
+                turn.set_result(None)
 
     def forget(self) -> None:
-        """Forget all answers: a check has shown that they may be wrong."""
+        """Forget all answers, also those on their way: a check has shown that they may be wrong."""
         with self._lock:
-            for key in [*self._lengths]:
-                self._drop(key)
+            for turn in self._originals.values():
+                if not turn.done():
+                    turn.set_result(None)
+            self._originals.clear()
+            self._lengths.clear()
 
     def _drop(self, key: DuplicateKey) -> None:
         del self._originals[key], self._lengths[key]

@@ -37,8 +37,9 @@ from proofsweep.files.local_files import LocalFile
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_size
 from proofsweep.store.rows import answer_in
 from proofsweep.verify.budget import CALLS_OF_A_FILE, CALLS_OF_A_PROOF, Budget
-from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
+from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey, Turn
 
+_REPLACED = {Reason.MISSING_SIDECAR, Reason.SIDECAR_TOO_LARGE, Reason.STAND_IN}  # of a sidecar that could be read
 _NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
 
 
@@ -191,6 +192,7 @@ class ItemWork:
         self._kept = ExitStack()
         self._earlier = item.earlier
         self._duplicate_key: DuplicateKey | None = None
+        self._turn: Turn | None = None
         self._original: Finished | None = None
         self._done: Finished | Deferred | None = None
 
@@ -198,8 +200,9 @@ class ItemWork:
         self._kept.close()
         if self._context.budget is not None and self._calls:
             self._context.budget.calls_of_tries[self._item.manifest_row] = self._calls
-        if self._context.duplicates is not None and self._duplicate_key is not None:
-            self._context.duplicates.resolve(self._duplicate_key, self._done)
+        duplicates, key = self._context.duplicates, self._duplicate_key
+        if duplicates is not None and key is not None and self._turn is not None:
+            duplicates.resolve(key, self._turn, self._done)
         # This and its session know each other, so Python may free them much later; an answer has up to 2 MiB.
         self._done = self._original = None
 
@@ -242,7 +245,11 @@ class ItemWork:
         if context.duplicates is not None and self._duplicate_key is None:  # not with each fresh slot
             size, head = audio.facts.size_bytes, audio.head_digest()
             self._duplicate_key = DuplicateKey(item.mode, size, head, self._sidecar_sha256)
-            self._original = context.duplicates.original_of(self._duplicate_key, audio)
+            original = context.duplicates.original_of(self._duplicate_key, audio)
+            if isinstance(original, Finished):
+                self._original = original
+            else:
+                self._turn = original
         return None if self._original is None else self._original.outcome
 
     def _unfit(self, audio: AudioFile) -> Ineligible | None:
@@ -283,7 +290,7 @@ class ItemWork:
         return planned is None or self._audio is None or self._audio.facts.version == planned
 
     def _has_source_changed(self) -> bool:
-        """Compare the files with those that were read; files that cannot be compared are taken as unchanged."""
+        """Compare the files with those that were read; files that cannot be looked at are taken as unchanged."""
         files, sidecar = self._context.files, self._item.sidecar
         try:
             if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
@@ -291,8 +298,8 @@ class ItemWork:
             if sidecar is None or self.sidecar is None:
                 return False
             return read_sidecar(sidecar, SIDECAR_BYTES, files) != self.sidecar
-        except SourceError:
-            return False
+        except SourceError as error:
+            return error.reason in _REPLACED
 
     def finished(self, outcome: Outcome) -> Finished:
         earlier = self._earlier if isinstance(outcome, Accepted | Rejected) else None

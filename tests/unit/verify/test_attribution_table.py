@@ -430,6 +430,20 @@ def test_what_failed_in_an_outage_is_tried_again_when_it_is_over(world: World) -
     assert (world.written, world.deferred_rows) == ({0: "failed", 2: "accepted", 3: "accepted"}, {1})
 
 
+def test_a_refusal_from_before_a_check_that_came_out_wrong_is_tried_again(world: World) -> None:
+    """Also one that speaks of the file, and so waits for no evidence: the registry was wrong when it was given."""
+    world.results = [WRONG, RIGHT]
+    before = world.now
+    world.try_one(0, UNFIT)
+    world.finish()
+
+    assert not world.try_one(1, REFUSED, began_at=before)
+    assert world.try_one(2, REFUSED)
+    assert world.try_one(3, VALID, began_at=before)
+
+    assert (world.written, world.deferred_rows) == ({2: "rejected", 3: "accepted"}, {0, 1})
+
+
 def test_a_check_decides_only_about_tries_that_ended_before_it_began(world: World) -> None:
     """What fails while it is made waits for the next one."""
 

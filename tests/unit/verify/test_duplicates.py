@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Future, StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome, Rejected
 from proofsweep.domain.reasons import Reason
-from proofsweep.files.audio import open_audio
+from proofsweep.files.audio import AudioFile, open_audio
 from proofsweep.files.files import Files
-from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
+from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey, Turn
 from proofsweep.verify.workers import Workers
 
 from ..scripted_service import NOW, Scripted
@@ -25,6 +25,13 @@ ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "0" * 64)
 ITEM = WorkItem(manifest_row=0, item_id="a", audio="/a.wav")
 KEY = DuplicateKey(Mode.ONE_FILE, 3, 0, None)
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def turn_of(duplicates: DuplicateCache, key: DuplicateKey, audio: AudioFile) -> Turn:
+    """Ask for a file with the same bytes, of which there is none that counts."""
+    turn = duplicates.original_of(key, audio)
+    assert isinstance(turn, Future)
+    return turn
 
 
 @pytest.fixture
@@ -39,23 +46,23 @@ def test_many_copies_of_one_file_do_not_starve_the_run(path: str) -> None:
     duplicates = DuplicateCache(StopSwitch(), make_room=workers.make_room)
     other_work = threading.Event()
 
-    def original() -> object:
+    def original() -> Finished | Turn | None:
         with open_audio(path) as audio:
             return duplicates.original_of(KEY, audio)
 
-    def copy() -> object:
-        try:
-            return original()
-        finally:  # one that asks only after the first was settled is a first itself
-            duplicates.resolve(KEY, None)
+    def copy() -> None:
+        turn = original()
+        if isinstance(turn, Future):  # one that asks only after the first was settled is a first itself
+            duplicates.resolve(KEY, turn, None)
 
-    original()  # the first, whose own verification takes its time
+    first = original()  # its own verification takes its time
+    assert isinstance(first, Future)
     copies = [workers.submit(copy) for _ in range(30)]
     workers.submit(other_work.set)
 
     assert other_work.wait(10.0)
     assert not any(each.done() for each in copies)
-    duplicates.resolve(KEY, None)
+    duplicates.resolve(KEY, first, None)
     assert [each.result(10.0) for each in copies] == [None] * 30
     workers.shutdown()
 
@@ -83,12 +90,10 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
     duplicates = DuplicateCache(StopSwitch())
 
     with open_audio(path) as audio:
-        first = duplicates.original_of(KEY, audio)
-        duplicates.resolve(KEY, done)
+        duplicates.resolve(KEY, turn_of(duplicates, KEY, audio), done)
         second = duplicates.original_of(KEY, audio)
 
-    assert first is None
-    assert second is (done if is_served else None)
+    assert (second is done) is is_served
 
 
 def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,11 +103,10 @@ def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyP
 
     with open_audio(path) as audio:
         for key in keys:
-            assert duplicates.original_of(key, audio) is None
-            duplicates.resolve(key, ended(ACCEPTED, ABC))
+            duplicates.resolve(key, turn_of(duplicates, key, audio), ended(ACCEPTED, ABC))
         served = [duplicates.original_of(key, audio) for key in (keys[3], keys[0])]
 
-    assert [each is not None for each in served] == [True, False]
+    assert [isinstance(each, Finished) for each in served] == [True, False]
 
 
 def test_long_answers_are_forgotten_sooner(path: str) -> None:
@@ -113,11 +117,10 @@ def test_long_answers_are_forgotten_sooner(path: str) -> None:
 
     with open_audio(path) as audio:
         for key in keys:
-            assert duplicates.original_of(key, audio) is None
-            duplicates.resolve(key, long)
+            duplicates.resolve(key, turn_of(duplicates, key, audio), long)
         served = [duplicates.original_of(key, audio) for key in (keys[9], keys[0])]
 
-    assert [each is not None for each in served] == [True, False]
+    assert [isinstance(each, Finished) for each in served] == [True, False]
 
 
 @pytest.fixture
@@ -175,13 +178,42 @@ def test_copies_of_a_file_that_gets_no_answer_are_not_sent_one_after_the_other_f
             nonlocal failed
             failed += 1
             assert seconds > 0.0
-            duplicates.resolve(KEY, None)
-            assert duplicates.original_of(KEY, audio) is None
+            duplicates.resolve(KEY, turns[-1], None)
+            turns.append(turn_of(duplicates, KEY, audio))
 
-    duplicates = DuplicateCache(Switch())
+    duplicates, turns = DuplicateCache(Switch()), list[Turn]()
     with open_audio(path) as audio:
-        duplicates.original_of(KEY, audio)
+        turns.append(turn_of(duplicates, KEY, audio))
 
         assert duplicates.original_of(KEY, audio) is None
 
     assert failed == 3
+
+
+def test_an_answer_from_before_a_check_that_came_out_wrong_serves_nobody(path: str) -> None:
+    """Neither who waited for it, nor who comes later; and it does not end the turn of the one that is sent since."""
+    duplicates, waiting = DuplicateCache(StopSwitch()), threading.Event()
+    wrong, right = (
+        ended(Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "1" * 64)), ABC),
+        ended(ACCEPTED, ABC),
+    )
+    workers = Workers(2)
+
+    with open_audio(path) as audio:
+        before = turn_of(duplicates, KEY, audio)
+
+        def wait() -> object:
+            waiting.set()
+            with open_audio(path) as copy:
+                return duplicates.original_of(KEY, copy)
+
+        waiter = workers.submit(wait)
+        waiting.wait(10.0)
+        duplicates.forget()
+        since = waiter.result(10.0)
+        assert isinstance(since, Future)
+        duplicates.resolve(KEY, before, wrong)
+        duplicates.resolve(KEY, since, right)
+
+        assert duplicates.original_of(KEY, audio) is right
+    workers.shutdown()

@@ -378,3 +378,13 @@ def test_a_file_has_no_name_and_a_body_beyond_the_bound_is_not_read(
 
     assert isinstance(file.error, SourceError)
     assert (file.error.reason, len(list(body))) == ("too_large", 7)
+
+
+@pytest.mark.parametrize("which", ["audio", "sidecar"])
+def test_a_rejection_of_what_was_withdrawn_meanwhile_does_not_stand(trial: Trial, which: str) -> None:
+    """A delivery was corrected while the service looked into it: no supplier is told of bytes that are gone."""
+    pair = trial.with_sidecar()
+    trial.service.usual[Call.VERIFY] = Scripted(document={"good": False, "verdict": "audioChanged"})
+    trial.service.on_answer = lambda call: call is Call.VERIFY and Path(str(getattr(pair, which))).unlink()
+
+    assert reason_of(trial.finished(pair)) == ("failed", Reason.SOURCE_CHANGED)
