@@ -1,7 +1,7 @@
 """Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
 Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--only NAME] [--client NAME]
-[--set required|further|hard|chance|shared]`. Goodput is the calls let in, as a part of the possible calls.
+[--set required|further|hard|aws|shared]`. Goodput is the calls let in, as a part of the possible calls.
 The share is 429s in percent of all calls. The worst seed counts.
 All scenarios with one seed take about 15 s.
 """
@@ -10,15 +10,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.simulation.hard_lanes import BY_CHANCE, HARD
+from benchmarks.simulation.hard_lanes import BESIDE_AWS, HARD
 from benchmarks.simulation.scenarios import FURTHER, REQUIRED, Scenario
 from benchmarks.simulation.shared_lane import KILLED, NEW_FILES, SHARED, Played, Process, SharedLane, play_shared
-from benchmarks.simulation.trial import CLIENTS, LEARNED, Figures, measure, worst
+from benchmarks.simulation.trial import AWS, CLIENTS, KEEPING_PAUSES, LEARNED, Figures, measure, worst
 
-_AWS = "AWS adaptive retry mode"
-# Asked of slow lanes with refusals by chance: so much less goodput than AWS, and so large a share of 429s, at most.
-_LESS_THAN_AWS = 0.10
-_MOST_SHARE = 6.0
+# So much less goodput than AWS's mode has while it keeps pauses is asked for.
+_LESS_THAN_AWS = 0.03
 # Seconds after new files came, or a process was killed, over five of which its figures are given.
 _AFTER = (0, 5, 10, 15, 20, 40)
 
@@ -29,7 +27,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument(
         "--set",
-        choices=("required", "further", "hard", "chance", "shared"),
+        choices=("required", "further", "hard", "aws", "shared"),
         default="required",
         dest="chosen",
     )
@@ -41,8 +39,8 @@ def main() -> None:
     scenarios = [each for each in sets.get(chosen.chosen, REQUIRED) if (chosen.only or "") in each.name]
     if chosen.chosen == "shared":
         hold_against_alone(seeds)
-    elif chosen.chosen == "chance":
-        hold_against_aws([each for each in BY_CHANCE if (chosen.only or "") in each.name], seeds)
+    elif chosen.chosen == "aws":
+        hold_against_aws([each for each in BESIDE_AWS if (chosen.only or "") in each.name], seeds)
     else:
         judge(scenarios, seeds, chosen.client)
 
@@ -62,16 +60,22 @@ def judge(scenarios: list[Scenario], seeds: range, client: str) -> None:
 
 
 def hold_against_aws(scenarios: list[Scenario], seeds: range) -> None:
-    """Print the pacer's figures beside those of AWS adaptive retry mode on the same seeds."""
-    print(f"{'scenario':<28} {'goodput':>7} {'429s':>7} {'AWS':>15} {'ratio':>6} {'mean':>6}  verdict")
+    """Print the pacer's figures beside those of AWS's adaptive retry mode, made to keep pauses and as it is.
+
+    As it is, it sends on while the service has asked for a pause, which this program never does. So the mode that keeps
+    pauses is the measure, and the other one is told beside it.
+    """
+    print(f"{'scenario':<28} {'goodput':>7} {'429s':>7} {'AWS, pauses kept':>17} {'AWS as it is':>17}  verdict")
     for scenario in scenarios:
-        trials = [measure(scenario, seed, CLIENTS[LEARNED]) for seed in seeds]
-        ours, aws = worst(trials), worst([measure(scenario, seed, CLIENTS[_AWS]) for seed in seeds])
-        is_good = ours.goodput >= aws.goodput - _LESS_THAN_AWS and ours.share <= max(aws.share / 2, _MOST_SHARE)
-        mean = sum(each.goodput for each in trials) / len(trials)
+        ours, keeping, as_it_is = (
+            worst([measure(scenario, seed, CLIENTS[client]) for seed in seeds])
+            for client in (LEARNED, KEEPING_PAUSES, AWS)
+        )
+        is_good = ours.goodput >= keeping.goodput - _LESS_THAN_AWS
         print(
-            f"{scenario.name:<28} {ours.goodput:7.3f} {ours.share:5.2f} % {aws.goodput:7.3f} {aws.share:5.2f} %"
-            f" {ours.goodput / aws.goodput:6.2f} {mean:6.3f}  {'good' if is_good else 'MISSED'}",
+            f"{scenario.name:<28} {ours.goodput:7.3f} {ours.share:5.2f} %"
+            f" {keeping.goodput:7.3f} / {keeping.share:5.2f} % {as_it_is.goodput:7.3f} / {as_it_is.share:5.2f} %"
+            f"  {'good' if is_good else 'MISSED'}",
             flush=True,
         )
 

@@ -81,7 +81,7 @@ class Adaptive:
 
 @dataclass(slots=True, kw_only=True)
 class FixedWorkers:
-    """A fixed number of workers, each with one item at a time."""
+    """A fixed number of workers, each with one item at a time; none sends in a told pause if `keeps_pauses`."""
 
     events: EventQueue
     partner: SimulatedPartner
@@ -89,6 +89,8 @@ class FixedWorkers:
     workers: int
     wait: Wait
     pace: Unpaced | Adaptive = field(default_factory=Unpaced)
+    keeps_pauses: bool = False
+    _opens_at: float = 0.0
     _queue: deque[Callable[[], None]] = field(default_factory=deque)
 
     def work(self) -> None:
@@ -102,6 +104,8 @@ class FixedWorkers:
             if status == 200:  # noqa: PLR2004 - a status
                 self._go_on(item, is_verify=is_verify)
                 return
+            if self.keeps_pauses:
+                self._opens_at = max(self._opens_at, now + (retry_after or 0.0))
             wait = self.wait(refusals, retry_after or 0.0, self.chance)
             self.events.at(now + wait, lambda: self._ask(item, is_verify=is_verify, refusals=refusals + 1))
 
@@ -111,9 +115,12 @@ class FixedWorkers:
 
     def _serve(self) -> None:
         while self._queue:
-            wait = self.pace.wait_seconds(self.events.now)
+            now = self.events.now
+            wait = self._opens_at - now
+            if wait <= 0:
+                wait = self.pace.wait_seconds(now)
             if wait > 0:
-                self.events.at(self.events.now + wait, self._serve)
+                self.events.at(now + wait, self._serve)
                 return
             self._queue.popleft()()
 

@@ -7,6 +7,26 @@ from itertools import pairwise
 from random import Random
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spells:
+    """So many seconds at the end of each period in which a part of all calls is refused, full bucket or not.
+
+    Attributes:
+        seconds: how long one is.
+        every_seconds: how long it is from one to the next, itself included.
+        refused: the part of the calls that is refused meanwhile.
+    """
+
+    seconds: float
+    every_seconds: float
+    refused: float
+
+    def refused_at(self, now: float) -> float:
+        """Return the part of the calls that is refused at a time."""
+        calm_seconds = self.every_seconds - self.seconds
+        return self.refused if now % self.every_seconds >= calm_seconds else 0.0
+
+
 @dataclass(slots=True, kw_only=True)
 class Gateway:
     """A token bucket, optionally with a concurrency limit.
@@ -20,6 +40,7 @@ class Gateway:
         least_wait_seconds: the smallest `Retry-After`; None if there is no such header.
         most_wait_seconds: the largest `Retry-After`.
         refused_at_random: the part of the calls that is refused for no reason that a client can know.
+        spells: times in which more calls are refused than at random.
         per_minute: the most calls let in during one minute of the clock.
         chance: decides what is random; a trial sets it.
     """
@@ -32,6 +53,7 @@ class Gateway:
     least_wait_seconds: float | None = 1.0
     most_wait_seconds: float = math.inf
     refused_at_random: float = 0.0
+    spells: Spells | None = None
     per_minute: float = math.inf
     chance: Random = field(default_factory=lambda: Random(0))
     in_flight: int = 0
@@ -46,7 +68,10 @@ class Gateway:
     def refuses(self, now: float) -> bool:
         """Decide on a call; a call that is let in takes a token."""
         self._fill(now)
-        if self.refused_at_random and self.chance.random() < self.refused_at_random:
+        refused = self.refused_at_random
+        if self.spells is not None:
+            refused = max(refused, self.spells.refused_at(now))
+        if refused and self.chance.random() < refused:
             return True
         if self.in_flight < self.concurrency and self._tokens >= 1 and self._in_minute < self.per_minute:
             self._tokens -= 1

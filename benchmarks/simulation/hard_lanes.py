@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from benchmarks.simulation.gateways import Gateway, NodesGateway
+from benchmarks.simulation.gateways import Gateway, NodesGateway, Spells
 from benchmarks.simulation.scenarios import Scenario, Target
 
 # Calls that take 0.06 to 3 s, log-uniform, and the mean of them.
@@ -43,7 +43,65 @@ BY_CHANCE = tuple(
     for rate in (2, 5, 10)
     for percent in (1, 2, 3, 5)
 )
-"""Slow lanes with refusals by chance; what AWS adaptive retry mode reaches there is the measure."""
+"""Slow lanes with refusals by chance."""
+
+_OFTEN_BY_CHANCE = tuple(
+    Scenario(
+        name=f"R{rate}, {percent} % at random",
+        gateway=_bucket(rate, rate, refused_at_random=percent / 100),
+        seconds=900,
+        since=60,
+        must=Target(goodput=0.0),
+    )
+    for rate, percent in ((2, 8), (5, 8), (20, 4), (20, 8), (20, 12), (40, 8), (10, 15))
+)
+_SPELLS = tuple(
+    Scenario(
+        name=f"R{rate}, {seconds} s in {every} lose {refused:g}",
+        gateway=_bucket(rate, rate, spells=Spells(seconds=seconds, every_seconds=every, refused=refused)),
+        seconds=900,
+        since=60,
+        # Of all calls refused none can go; of half of them, twice as many may be sent.
+        ideal=None if refused < 1 else rate * (1 - seconds / every),
+        must=Target(goodput=0.0),
+    )
+    for rate, seconds, every, refused in (
+        (20, 2, 20, 0.5),
+        (20, 3, 6, 0.5),
+        (20, 5, 10, 0.5),
+        (20, 10, 20, 0.5),
+        (20, 10, 60, 0.5),
+        (20, 30, 120, 0.5),
+        (5, 10, 60, 0.5),
+        (200, 5, 30, 0.5),
+        (20, 5, 10, 1),
+        (20, 10, 60, 1),
+        (5, 20, 40, 1),
+        (100, 3, 30, 1),
+    )
+)
+_LONG_PAUSES = tuple(
+    Scenario(
+        name=f"R{rate}, Retry-After {wait} or more",
+        gateway=_bucket(rate, rate, least_wait_seconds=float(wait)),
+        seconds=seconds,
+        since=300,
+        must=Target(goodput=0.0),
+    )
+    for rate, wait, seconds in ((2, 30, 3600), (5, 90, 3600), (20, 30, 3600), (20, 60, 3600), (200, 30, 900))
+)
+_SLOW_NODES = tuple(
+    Scenario(
+        name=f"R{rate} on {nodes} nodes",
+        gateway=partial(NodesGateway, rate=rate, burst=rate, nodes=nodes),
+        seconds=1200,
+        since=60,
+        must=Target(goodput=0.0),
+    )
+    for rate, nodes in ((4, 2), (5, 4), (10, 8), (20, 4), (20, 8), (40, 8))
+)
+BESIDE_AWS = (*BY_CHANCE, *_OFTEN_BY_CHANCE, *_SPELLS, *_LONG_PAUSES, *_SLOW_NODES)
+"""Lanes on which AWS's adaptive retry mode, made to keep the pauses that it is told, is the measure."""
 
 _NODES = tuple(
     Scenario(

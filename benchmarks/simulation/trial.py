@@ -24,12 +24,17 @@ _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 
 NewClient = Callable[[EventQueue, SimulatedPartner, Random, Scenario], PacedClient | FixedWorkers]
 LEARNED = "the learned pacer"
+AWS = "AWS adaptive retry mode"
+KEEPING_PAUSES = "AWS mode, keeping pauses"
 CLIENTS: dict[str, NewClient] = {
     "64 at once, sleep Retry-After": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=64, wait=obey
     ),
-    "AWS adaptive retry mode": lambda events, partner, chance, _scenario: FixedWorkers(
+    AWS: lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=400, wait=backoff, pace=Adaptive()
+    ),
+    KEEPING_PAUSES: lambda events, partner, chance, _scenario: FixedWorkers(
+        events=events, partner=partner, chance=chance, workers=400, wait=backoff, pace=Adaptive(), keeps_pauses=True
     ),
     LEARNED: lambda events, partner, chance, scenario: PacedClient(
         events=events,
