@@ -26,7 +26,8 @@ _DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
 _FREQUENT, _RARE = 14.0, 90.0  # 429s are frequent while one follows on so many calls at a pace that does not grow
 _MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful: else one call more means another rate
 _SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows nothing
-# The quiet time of a known lane is the longest of three, up to the fourth; that of a new one doubles with each cycle.
+# The quiet time of a known lane is the longest of three, the second up to the fourth; that of a new one doubles with
+# each cycle.
 _QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
 _FIRST_QUIET_SECONDS = 4.0
 _NARROW_SHARE, _WIDE_SHARE, _SHUT_SHARE = 0.7, 0.5, 0.01  # of the widest rate: below, a pace grows sooner or faster
@@ -328,8 +329,9 @@ class Pacer:
 
     def _quiet_seconds(self) -> float:
         """Return how long no 429 is looked for: short while the lane is new, and while it is narrower than before."""
-        most = max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / self.rate)
-        quiet = min(_MOST_QUIET_SECONDS, most)
+        most = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_CALLS / self.rate))
+        # The longer the pause that a 429 costs, the more rarely one is looked for.
+        quiet = max(most, _QUIET_PAUSES * self._pause_seconds)
         if not self._contention.is_shared:  # else others would be disturbed
             if self.rate < _NARROW_SHARE * self._widest:
                 quiet = max(9.0, quiet / 6)
