@@ -60,6 +60,8 @@ class Pacer:
         self._since: deque[Cycle] = deque(maxlen=64)  # since something was last learned
         self._usual_calls, self._calm_calls = 300.0, 0  # between two 429s, as an average; since the last one
         self._calm_cycles = 0  # regular cycles since the last change
+        # Rate and burst that several 429s have just lowered, until the next 429 shows whether they were right.
+        self._before: tuple[float, float] | None = None
         self._widest = 0.0  # calls per second that the lane once let through
         self._log_excess = 0.0  # the logarithm of how far above the rate the pace stays
         self._pause_seconds, self._times_shut = 1.0, 0
@@ -133,6 +135,7 @@ class Pacer:
             self._since.clear()
         self._stopped_at = now + _SETTLE_SECONDS  # a 429 to an earlier call shows nothing about this rate
         self._restart(Sent(now, 0))
+        self._before = None
         self._begin()
 
     def search_again(self, sent: Sent, now: float) -> None:
@@ -141,6 +144,7 @@ class Pacer:
         self._is_searching, self._search_after = True, 0.0
         self._stopped_at = now
         self._restart(sent)
+        self._before = None
         self._begin()
 
     def _restart(self, refused: Sent) -> None:
@@ -213,11 +217,19 @@ class Pacer:
         return not self.is_shared and least < self._usual < _RARE
 
     def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
+        before, self._before = self._before, None
+        if before is not None and not cycle.calls:
+            # The first call at the lower pace is refused too: the pace was not the reason.
+            self.rate, self.burst = before
+            self.learned_rate = self.pace = self.rate
+            self._since.clear()
+            return False
         if cycle.calls and self._is_searching:
             self._search(cycle, pause_seconds)
         elif cycle.calls and self._is_due(cycle) and not self._is_frequent:
             self._learn(joined(self._since), is_narrower=False)
         elif not self._is_searching and (alike := agreeing([*self._since], self._usual)):
+            self._before = self.rate, self.burst
             self._learn(joined(alike), is_narrower=True)
         else:
             self._grow_by(cycle)
