@@ -126,8 +126,8 @@ def agreeing(cycles: Sequence[Cycle], usual_calls: float) -> Sequence[Cycle]:
         chance_of_closeness = (width / usual) ** (number - 1)
         chance_of_calls = math.exp(-sum(calls) / usual)
         # A bucket lets a call in after each pause that it told. Where fewer go through, something else refuses them.
-        is_bucket = sum(calls) >= number
-        if is_bucket and chance_of_closeness * chance_of_calls < _PROOF_OF_CYCLES:
+        has_one_each = sum(calls) >= number
+        if has_one_each and chance_of_closeness * chance_of_calls < _PROOF_OF_CYCLES:
             return last_cycles
     return ()
 
