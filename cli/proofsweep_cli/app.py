@@ -19,6 +19,7 @@ from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.imports import no_garbage_looked_for
 from proofsweep_cli.process_end import exit_with
 from proofsweep_cli.screen import console, flush, open_closed_streams, show_unknown_letters
+from proofsweep_tasks.hanging_reads import hangs_told
 from proofsweep_tasks.working_folder import distrust_working_folder
 
 _INTERRUPTED = 130
@@ -182,7 +183,8 @@ def run(arguments: list[str]) -> int:
     try:
         with no_garbage_looked_for():
             app = app_for(arguments)
-        code = app(args=arguments, prog_name="proofsweep", standalone_mode=False)
+        with hangs_told():
+            code = app(args=arguments, prog_name="proofsweep", standalone_mode=False)
         flush()
     except TyperException as error:
         return _report_bad_usage(error)

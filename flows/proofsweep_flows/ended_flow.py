@@ -19,6 +19,7 @@ from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.items import utf8_text
 from proofsweep.verify.resume import resumable_since, run_worked_on_by
 from proofsweep_tasks.end_states import state_of_error
+from proofsweep_tasks.hanging_reads import hangs_told
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, outlive_worker, send_alerts
@@ -49,7 +50,7 @@ def ended_flow(
 
 def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -> State[Any]:
     known: ProofsweepError | None = None
-    with app:
+    with app, hangs_told():
         try:
             with app.away_is_outage():
                 state = work(app)  # (1)

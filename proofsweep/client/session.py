@@ -106,8 +106,12 @@ class Session:
                     return reply
                 self._apply_decision(reply.exchange)
         except BaseException:
-            self.context.scheduler.drop(self._holder, self._ticket)
+            self.leave()
             raise
+
+    def leave(self) -> None:
+        """Give back the call and the slot that are in hand: they will not be used."""
+        self.context.scheduler.drop(self._holder, self._ticket)
 
     def _attempt(self, request: Request) -> Reply:
         """Send once, when the scheduler lets the call go."""

@@ -1,4 +1,8 @@
-"""Read and list files of this machine, whatever stands at their names, and wherever links lead."""
+"""Read and list files of this machine, whatever stands at their names, and wherever links lead.
+
+A hard mount whose server is gone keeps a thread for hours, and no signal frees it. A thread of its own for each read
+would cost more than the read. So each thread notes what it waits for, and a watch looks at that now and then.
+"""
 
 import errno
 import glob
@@ -7,10 +11,13 @@ import posixpath
 import stat
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from typing import Self
 
 from proofsweep.config.locations import is_within, location_in, one_line, path_within, split_location
+from proofsweep.config.threads import get_ident
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -35,6 +42,62 @@ _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
+# Disks that wake up or try a bad sector again, and servers that restart, answer sooner.
+HANGS_AFTER_SECONDS = 60.0
+WHY_HANGS = f"it has not answered for {HANGS_AFTER_SECONDS:.0f} s"
+
+_pending: dict[int, "Awaited"] = {}  # by thread
+
+
+@dataclass(slots=True, eq=False)
+class Awaited:
+    """A read that is made inside; SourceError if it was given up before it had an answer."""
+
+    location: str
+    is_given_up: bool = False
+    _outer: "Awaited | None" = None
+
+    def __enter__(self) -> Self:
+        thread = get_ident()
+        self._outer = _pending.get(thread)
+        _pending[thread] = self
+        return self
+
+    def give_up(self, thread: int) -> bool:
+        """Let the read of a thread end as an error, whenever it ends; return whether it had no answer yet."""
+        self.is_given_up = True
+        return _pending.get(thread) is self
+
+    def __exit__(self, *_: object) -> None:
+        if self._outer is None:
+            del _pending[get_ident()]
+        else:
+            _pending[get_ident()] = self._outer
+        if self.is_given_up:
+            raise SourceError(f"The file cannot be read: {WHY_HANGS}.", reason=Reason.SOURCE_UNAVAILABLE)
+
+
+class ReadWatch:
+    """Finds reads that hang, by looks at regular times: a process that was frozen meanwhile has looked once."""
+
+    def __init__(self, seconds_between: float) -> None:
+        self._seconds_between = seconds_between
+        self._looks: dict[int, tuple[Awaited, int]] = {}
+
+    def look(self) -> list[tuple[int, Awaited]]:
+        """Return the reads that have just begun to hang, and their threads."""
+        looks: dict[int, tuple[Awaited, int]] = {}
+        hanging: list[tuple[int, Awaited]] = []
+        most = HANGS_AFTER_SECONDS / self._seconds_between
+        for thread, awaited in _pending.copy().items():
+            before, count = self._looks.get(thread, (awaited, 0))
+            if before is not awaited:
+                count = 0
+            looks[thread] = awaited, count + 1
+            if count < most <= count + 1:
+                hanging.append((thread, awaited))
+        self._looks = looks
+        return hanging
 
 
 class LocalFiles:
@@ -50,7 +113,8 @@ class LocalFiles:
 
     def facts(self, location: str) -> FileFacts | None:
         try:
-            return _facts_of(self._stat(location))
+            with Awaited(location):
+                return _facts_of(self._stat(location))
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
             refuse_stand_in(location)
@@ -60,12 +124,13 @@ class LocalFiles:
         del is_whole  # reading costs the same either way
         root = self._root
         try:
-            descriptor = os.open(location, _OPENING) if root is None else open_inside(location, root, _OPENING)
+            with Awaited(location):
+                descriptor = os.open(location, _OPENING) if root is None else open_inside(location, root, _OPENING)
         except (OSError, ValueError) as error:
             _raise_unless_missing(error)
             refuse_stand_in(location)
             return None
-        file = LocalFile(descriptor)
+        file = LocalFile(descriptor, location)
         # A pipe or a device opens, too, and would never end.
         try:
             file.facts()
@@ -80,9 +145,10 @@ class LocalFiles:
     def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
         try:
             path = folder
-            if self._root is not None:
-                path = path_inside(folder, self._root)
-            return dict.fromkeys(os.listdir(path))  # noqa: PTH208 -- of text
+            with Awaited(posixpath.join(folder, "")):
+                if self._root is not None:
+                    path = path_inside(folder, self._root)
+                return dict.fromkeys(os.listdir(path))  # noqa: PTH208 -- of text
         except (OSError, ValueError) as error:
             _raise_unless_missing(error, "folder")
             return {}
@@ -102,13 +168,15 @@ class LocalFiles:
                     yield f"{path}/" if is_folder else path
 
     def is_file(self, location: str) -> bool:
-        return posixpath.lexists(location) and not posixpath.isdir(location)
+        with Awaited(location):
+            return posixpath.lexists(location) and not posixpath.isdir(location)
 
     def is_folder(self, location: str) -> bool:
-        if not posixpath.isdir(location):
-            return False
         try:
-            os.scandir(location).close()
+            with Awaited(posixpath.join(location, "")):
+                if not posixpath.isdir(location):
+                    return False
+                os.scandir(location).close()
         except OSError as error:
             why = f"the folder cannot be read: {error.strerror}"
             raise SourceError(why, reason=Reason.UNREADABLE_FOLDER) from error
@@ -119,9 +187,10 @@ class LocalFiles:
             return None
         # Brackets are common in names of folders, so the deepest folder that exists is taken literally.
         folder = posixpath.dirname(pattern)
-        while not posixpath.isdir(folder):
-            folder = posixpath.dirname(folder)
-        names = glob.glob(path_within(pattern, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
+        with Awaited(pattern):
+            while not posixpath.isdir(folder):
+                folder = posixpath.dirname(folder)
+            names = glob.glob(path_within(pattern, folder), root_dir=folder, recursive=True)  # noqa: PTH207 -- of text
         matches = list[tuple[str, bool]]()
         # Python names a file once for each way in which `**/**` leads to it.
         for name in sorted({*names}, key=os.fsencode):
@@ -152,19 +221,22 @@ class LocalFiles:
 
 
 class LocalFile(OpenFile):
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, location: str = "") -> None:
         self._descriptor = descriptor
+        self._location = location
 
     def facts(self) -> FileFacts:
         """Return size and version of the open file, even if its name now leads to another."""
         try:
-            return _facts_of(os.fstat(self._descriptor))
+            with Awaited(self._location):
+                return _facts_of(os.fstat(self._descriptor))
         except OSError as error:
             raise _unreadable(error) from error
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
         try:
-            return os.pread(self._descriptor, most_bytes, offset)
+            with Awaited(self._location):
+                return os.pread(self._descriptor, most_bytes, offset)
         except OSError as error:
             raise _unreadable(error) from error
 
@@ -183,7 +255,8 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
     errors = list[OSError]()
     while links:
         start = links.popleft()
-        real = os.path.realpath(start)
+        with Awaited(posixpath.join(start, "")):
+            real = os.path.realpath(start)
         if root is not None and not is_within(real, root):
             refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(root).message)
             yield Folder(location=start, files=[], refused=refused)
@@ -230,7 +303,10 @@ def walk(top: str, onerror: Callable[[OSError], object] | None = None) -> Iterat
     # Before Python 3.12, `os.walk` calls itself for each level, and a hostile delivery has more than Python allows.
     waiting = [top]
     while waiting:
-        for path, folders, names in islice(os.walk(waiting.pop(), onerror=onerror), 1):
+        here = waiting.pop()
+        with Awaited(posixpath.join(here, "")):
+            listed = list(islice(os.walk(here, onerror=onerror), 1))
+        for path, folders, names in listed:
             yield path, folders, names
             for name in reversed(folders):
                 folder = posixpath.join(path, name)
@@ -246,7 +322,7 @@ def _unreadable_folder(error: OSError) -> Folder:
 def _names_and_kinds(folder: str) -> Iterable[tuple[str, bool]]:
     """Return the names in a folder, each with whether it is a folder, and no link to one."""
     try:
-        with os.scandir(folder) as entries:
+        with Awaited(posixpath.join(folder, "")), os.scandir(folder) as entries:
             return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
     except OSError:  # whoever reads the folder as one says more
         return [("", False)]

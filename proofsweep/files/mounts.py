@@ -10,6 +10,7 @@ from typing import Self
 
 from proofsweep.config.locations import is_within
 from proofsweep.files.files import kind_of
+from proofsweep.files.local_files import Awaited
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")  # as Linux writes blanks in the names of mount points
 
@@ -18,10 +19,21 @@ def mount_of(location: str) -> str:
     """Return the mount point above a location, which may not be there yet; empty for a bucket."""
     if not kind_of(location).is_on_this_machine:
         return ""
-    path = os.path.realpath(location)
-    while path and not posixpath.ismount(path):
-        path = posixpath.dirname(path)
+    with Awaited(location):
+        path = os.path.realpath(location)
+        while path and not posixpath.ismount(path):
+            path = posixpath.dirname(path)
     return path
+
+
+def hanging_place(location: str) -> str:
+    """Return the mount in which a read hangs, by the system's list alone; the file's folder if that is the system's."""
+    folder = posixpath.dirname(location)
+    mount = "/"
+    for point in _listed_mounts():
+        if len(point) > len(mount) and is_within(folder, point):
+            mount = point
+    return folder if mount == "/" else mount
 
 
 def mounts_below(folder: str) -> list[str]:
@@ -31,17 +43,19 @@ def mounts_below(folder: str) -> list[str]:
     """
     if not kind_of(folder).is_on_this_machine:
         return []
+    real = os.path.realpath(folder)
+    return [point for point in _listed_mounts() if point != real and is_within(point, real)]
+
+
+def _listed_mounts() -> list[str]:
     try:
         listed = Path("/proc/self/mountinfo").read_bytes()
     except OSError:
         return []
-    real = os.path.realpath(folder)
     points: list[str] = []
     for line in listed.splitlines():
         written = line.split()[4]
-        point = os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), written))
-        if point != real and is_within(point, real):
-            points.append(point)
+        points.append(os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), written)))
     return points
 
 

@@ -16,7 +16,7 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import PIECE_BYTES
 from proofsweep.files.files import Files, kind_of
-from proofsweep.files.local_files import NOTHING_THERE, walk
+from proofsweep.files.local_files import NOTHING_THERE, Awaited, walk
 from proofsweep.files.names import is_hidden_name
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class _LocalNames:
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         path = Path(source)
-        with _wrapped_errors():
+        with _wrapped_errors(path):
             if path.is_symlink():
                 raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
             # Between a look at a name and its deletion, a producer may give the name to another file. So the file is
@@ -252,23 +252,23 @@ class _LocalNames:
 
     def clear(self, target: str) -> None:
         path = Path(target)
-        with _wrapped_errors():
+        with _wrapped_errors(path):
             _restore(_aside_of(path))
             _restore_all(_aside_folder_of(path))
 
     def clear_draft(self, source: str, target: str) -> None:
-        with _wrapped_errors():
+        with _wrapped_errors(Path(target)):
             _draft_of(source, target).unlink(missing_ok=True)
 
     def disk(self, target: str) -> int | None:
         folder = Path(target).parent
-        with _wrapped_errors():
+        with _wrapped_errors(folder):
             while _kind(folder) is None:
                 folder = folder.parent
             return folder.stat().st_dev
 
     def is_link(self, source: str) -> bool:
-        with suppress(OSError):
+        with suppress(OSError), Awaited(source):
             return Path(source).is_symlink()
         return False
 
@@ -281,7 +281,7 @@ class _LocalNames:
                 aside = Path(path, name)
                 restore = _restore if name.startswith(_ASIDE) else _restore_all
                 try:
-                    with _wrapped_errors():
+                    with _wrapped_errors(aside):
                         restore(aside)
                 except SourceError as error:
                     where = one_line(str(aside))
@@ -304,7 +304,7 @@ def _rights_of(source: str) -> _Rights:
     if not kind_of(source).has_folders:
         return _Rights()
     path = Path(source)
-    with _wrapped_errors():
+    with _wrapped_errors(path):
         try:
             file, folder = path.stat().st_mode, path.parent.stat().st_mode
         except FileNotFoundError as error:
@@ -318,7 +318,7 @@ def _create_file(path: Path, draft: Path, pieces: Iterable[bytes], sha256: str, 
 
     NameTaken if there is one of that name, or SourceError if the bytes have another digest.
     """
-    with _wrapped_errors():
+    with _wrapped_errors(path):
         for made in make_folder(path.parent, rights.folder):
             share_with_folder(made)
         try:
@@ -459,9 +459,10 @@ def _write(draft: Path, pieces: Iterable[bytes], rights: int | None) -> str:
 
 
 @contextmanager
-def _wrapped_errors() -> Iterator[None]:
+def _wrapped_errors(path: Path) -> Iterator[None]:
     try:
-        yield
+        with Awaited(str(path)):
+            yield
     except OSError as error:
         because = error.strerror or "unknown error"
         if error.errno in {errno.EPERM, errno.ENOTSUP}:

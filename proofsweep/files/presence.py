@@ -13,13 +13,14 @@ import posixpath
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from proofsweep.config.locations import is_within, one_line, root_and_key
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.files.audio import open_audio
 from proofsweep.files.files import Files, kind_of
-from proofsweep.files.local_files import NOTHING_THERE
+from proofsweep.files.local_files import NOTHING_THERE, WHY_HANGS, Awaited
 from proofsweep.files.mounts import mount_of
 
 _FILES_TRIED = 20  # of a root, to see whether it is away
@@ -109,7 +110,7 @@ def listing_error(folder: str) -> OSError | None:
     if not kind_of(folder).has_folders:
         return None
     try:
-        with os.scandir(folder) as entries:
+        with Awaited(posixpath.join(folder, "")), os.scandir(folder) as entries:
             next(entries, None)  # some shares that are away fail only here
     except OSError as error:
         return error
@@ -121,7 +122,8 @@ def away_now(folder: str, files: Files | None = None, emptied_below: str | None 
 
     Below the folder `emptied_below`, an empty one is normal. ResourceShortage if this process cannot look now.
     """
-    _, away = _nearest(folder, files or Files(), emptied_below)
+    with Awaited(posixpath.join(folder, "")):
+        _, away = _nearest(folder, files or Files(), emptied_below)
     return away
 
 
@@ -216,6 +218,7 @@ class Presence:
     read_before: Callable[[], Iterable[str]] = tuple
     # Of a drop folder, from which files are moved: whether it is empty for that reason. An empty one in it always is.
     is_emptied: Callable[[str], bool] | None = None
+    hanging: dict[int, str] = field(default_factory=dict)  # where reads hang that were given up, by thread
     _read: dict[str, deque[str]] = field(default_factory=dict)
     _disks: dict[str, int] = field(default_factory=dict)  # of folders without links in their paths
 
@@ -227,11 +230,12 @@ class Presence:
         if not kind_of(folder).is_on_this_machine or folder in self._disks or len(self._disks) >= _FOLDERS_KEPT:
             return
         try:
-            above = os.path.realpath(folder)
-            while above not in self._disks:
-                self._disks[above] = disk_of(above)
-                above = posixpath.dirname(above)
-            disk = self._disks[os.path.realpath(folder)]
+            with Awaited(location):
+                above = os.path.realpath(folder)
+                while above not in self._disks:
+                    self._disks[above] = disk_of(above)
+                    above = posixpath.dirname(above)
+                disk = self._disks[os.path.realpath(folder)]
         except OSError:  # it has just gone
             return
         self._disks.setdefault(folder, disk)
@@ -248,6 +252,9 @@ class Presence:
         by_folder: dict[str, Away | None] = {}
         by_top: dict[str, Away | None] = {}
         for folder in folders:
+            if hanging := self.hanging_above(folder):
+                by_folder[folder] = Away(hanging, WHY_HANGS)
+                continue
             top = self._top_of(posixpath.join(folder, ""))
             if top not in by_top:
                 by_top[top] = self._away_by_files(top)
@@ -255,7 +262,18 @@ class Presence:
             by_folder[folder] = self._away_by_listing(folder, is_read=is_read) or by_top[top]
         return by_folder
 
+    def hanging_above(self, location: str) -> str | None:
+        """Return the place around a file or folder where a read hangs: another one would hang there, too."""
+        for place in self.hanging.copy().values():
+            if is_within(location, place):
+                return place
+        return None
+
     def _away_by_listing(self, folder: str, *, is_read: bool) -> Away | None:
+        with Awaited(posixpath.join(folder, "")):
+            return self._away_by_look(folder, is_read=is_read)
+
+    def _away_by_look(self, folder: str, *, is_read: bool) -> Away | None:
         drop_folder = None
         if self.root is not None and self.is_emptied is not None:
             drop_folder = os.path.realpath(self.root)
@@ -296,7 +314,8 @@ class Presence:
         read = [*self._read.get(top, deque[str]()).copy()]
         if not read:
             read = [location for location in self.read_before() if self._top_of(location) == top]
-        tried = list(dict.fromkeys(read))[:_FILES_TRIED]
+        may_answer = (location for location in dict.fromkeys(read) if self.hanging_above(location) is None)
+        tried = list(islice(may_answer, _FILES_TRIED))
         if not kind_of(top).is_on_this_machine and tried:
             self.files.buckets.reopen(top)
         opened = sum(_opens(location, self.files) for location in tried)

@@ -2,8 +2,8 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -16,6 +16,8 @@ from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected
 from proofsweep.domain.reasons import Reason
+from proofsweep.files.local_files import WHY_HANGS
+from proofsweep.files.mounts import hanging_place
 from proofsweep.files.presence import Away, folder_of, places_of
 from proofsweep.pacing.scheduler import Scheduler
 from proofsweep.verify.fault import (
@@ -141,6 +143,17 @@ class Attribution:
                 return False
         return True
 
+    def give_up(self, location: str, row: int) -> None:
+        """Let an item wait whose read hangs, with all that lies there."""
+        away = _hanging(location)
+        self._in_question.setdefault(away.folder, [])
+        self._rows_away.setdefault(away.folder, set()).add(row)
+        self._away[away.folder] = away
+
+    def end_by_hang(self, location: str) -> None:
+        """End the leg, since a check hangs that the others wait for."""
+        self.stop.pull(RunMustStop(_hanging(location).sentence, ended_by=EndedBy.BREAKER))
+
     def next_to_try_again(self) -> WorkItem | None:
         """Return an item that failed, if the service was seen to work since."""
         with self._lock:
@@ -152,7 +165,7 @@ class Attribution:
         RunMustStop if the leg ends meanwhile.
         """
         # The service must be seen to work before what failed is tried again: else both tries may meet one outage.
-        with self._checking:
+        with self._alone():
             while (question := self._question_of_first_failure()) is not None:
                 self._settle(question)
         with self._lock:
@@ -168,7 +181,7 @@ class Attribution:
 
     def finish(self) -> None:
         """Check what still waits, and wait for folders that are away; RunMustStop if the leg ends."""
-        with self._checking:
+        with self._alone():
             while self._waiting:
                 self._settle(self._waiting[0].question)
             # All rounds together wait for a share no longer than an outage may last.
@@ -192,7 +205,7 @@ class Attribution:
 
     def restore(self) -> None:
         """Return when the open circuit is closed, since a probe was answered; RunMustStop if the leg ends."""
-        with self._checking:
+        with self._alone():
             if self.scheduler.is_open:  # else the check before has closed it
                 self._settle(Question(InQuestion.SERVICE, self.mode))
 
@@ -385,6 +398,16 @@ class Attribution:
             self._rows_away.setdefault(away.folder, set()).update(rows)
             self._drop_waiting(Question(InQuestion.SOURCE, folder))
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep others from making checks meanwhile; RunMustStop if the leg ends while one is made, which may hang."""
+        while not self._checking.acquire(timeout=_LOOK_AGAIN_SECONDS):
+            self.stop.check()
+        try:
+            yield
+        finally:
+            self._checking.release()
+
     def _drop_waiting(self, question: Question) -> None:
         with self._lock:
             self._waiting = [suspect for suspect in self._waiting if suspect.question != question]
@@ -444,6 +467,10 @@ class Attribution:
             self._rules.doubt_verdicts()
         if self.checks.verify.duplicates is not None:
             self.checks.verify.duplicates.forget()
+
+
+def _hanging(location: str) -> Away:
+    return Away(hanging_place(location), WHY_HANGS)
 
 
 def _only_digest(in_question: Sequence[Finished]) -> str | None:

@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 
 from proofsweep.client.client import Partner
+from proofsweep.config.threads import get_ident
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
@@ -118,6 +119,7 @@ class VerifyContext:
     clock: Clock
     duplicates: DuplicateCache | None = None  # knows the answers for bytes that were sent before; None sends every item
     budget: Budget | None = None  # covers and counts the calls; None for any number
+    in_work: dict[int, "ItemWork"] = field(default_factory=dict)  # by the thread that works on it
     is_as_planned: bool = False  # whether only the planned version of a file is sent: another one may still be written
 
 
@@ -181,7 +183,7 @@ class ItemWork:
         self._calls = self._calls_before
         self.partner = context.partner.in_new_session(self._note, claim)
         self.sidecar: bytes | None = None  # the sidecar's bytes, once they are read; None for a one-file item
-        self._item = item
+        self.item = item
         self._context = context
         self._record = record
         self._exchanges: list[Exchange] = []
@@ -195,14 +197,27 @@ class ItemWork:
         self._turn: Turn | None = None
         self._original: Finished | None = None
         self._done: Finished | Deferred | None = None
+        self._is_given_up = False
+        context.in_work[get_ident()] = self
 
-    def close(self) -> None:
-        self._kept.close()
-        if self._context.budget is not None and self._calls:
-            self._context.budget.calls_of_tries[self._item.manifest_row] = self._calls
+    def give_up(self) -> None:
+        """Free what others wait for, from another thread: a read of this item hangs, and nobody waits for its end."""
+        self._is_given_up = True
+        self.partner.session.leave()
+        self._leave_copies()
+
+    def _leave_copies(self) -> None:
+        """Tell the items that wait for the same bytes what became of this one."""
         duplicates, key = self._context.duplicates, self._duplicate_key
         if duplicates is not None and key is not None and self._turn is not None:
             duplicates.resolve(key, self._turn, self._done)
+
+    def close(self) -> None:
+        self._context.in_work.pop(get_ident(), None)
+        self._kept.close()
+        if self._context.budget is not None and self._calls:
+            self._context.budget.calls_of_tries[self.item.manifest_row] = self._calls
+        self._leave_copies()
         # This and its session know each other, so Python may free them much later; an answer has up to 2 MiB.
         self._done = self._original = None
 
@@ -213,9 +228,9 @@ class ItemWork:
 
     def open_audio(self) -> AbstractContextManager[AudioFile]:
         """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
-        proof_id = proof_id_of(self._item.audio)
+        proof_id = proof_id_of(self.item.audio)
         if proof_id is None:
-            return open_audio(self._item.audio, self._context.files, is_sent=True)
+            return open_audio(self.item.audio, self._context.files, is_sent=True)
         if self._asset is None:
             self.admit(CALLS_OF_A_PROOF)
             self._asset = self._kept.enter_context(download_asset(self.partner, proof_id))
@@ -223,7 +238,7 @@ class ItemWork:
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
-        item, context = self._item, self._context
+        item, context = self.item, self._context
         if context.is_as_planned:
             _require_planned(item.audio_version, audio.facts)
         self._audio = audio
@@ -254,14 +269,14 @@ class ItemWork:
 
     def _unfit(self, audio: AudioFile) -> Ineligible | None:
         """Judge the size and the content, and a local file by its declared digest too."""
-        unfit = audio.stand_in or judge_size(audio.facts, self._item.declared)
+        unfit = audio.stand_in or judge_size(audio.facts, self.item.declared)
         if unfit is not None:
             return unfit
-        unfit = judge_content(audio.audio_format, self._item.mode)
+        unfit = judge_content(audio.audio_format, self.item.mode)
         # Damage explains content that is not recognised, so the digest comes first. Of a format that is not sent, no
         # digest is read.
         may_be_damage = audio.declared and (unfit is None or audio.audio_format is AudioFormat.UNKNOWN)
-        if may_be_damage and kind_of(self._item.audio).is_cheap_to_read:
+        if may_be_damage and kind_of(self.item.audio).is_cheap_to_read:
             audio.read_through()
             audio.sha256 = None  # nothing was sent
         return unfit
@@ -286,14 +301,14 @@ class ItemWork:
         return Failed(reason=Reason.SOURCE_CHANGED, detail=detail)
 
     def _is_planned_version(self) -> bool:
-        planned = self._item.audio_version
+        planned = self.item.audio_version
         return planned is None or self._audio is None or self._audio.facts.version == planned
 
     def _has_source_changed(self) -> bool:
         """Compare the files with those that were read; files that cannot be looked at are taken as unchanged."""
-        files, sidecar = self._context.files, self._item.sidecar
+        files, sidecar = self._context.files, self.item.sidecar
         try:
-            if self._audio is None or files.facts(self._item.audio) != self._audio.facts:
+            if self._audio is None or files.facts(self.item.audio) != self._audio.facts:
                 return True
             if sidecar is None or self.sidecar is None:
                 return False
@@ -301,10 +316,12 @@ class ItemWork:
         except SourceError as error:
             return error.reason in _REPLACED
 
-    def finished(self, outcome: Outcome) -> Finished:
+    def finished(self, outcome: Outcome) -> Finished | Deferred:
+        if self._is_given_up:  # others may have been told meanwhile that this item waits
+            return self.deferred()
         earlier = self._earlier if isinstance(outcome, Accepted | Rejected) else None
         self._done = Finished(
-            item=self._item,
+            item=self.item,
             outcome=outcome,
             started_at=self._started_at,
             finished_at=max(self._started_at, self._context.clock()),  # a wall clock may be put back meanwhile
@@ -326,7 +343,7 @@ class ItemWork:
         )
 
     def deferred(self, stopped: RunMustStop | None = None) -> Deferred:
-        self._done = Deferred(self._item, self._exchanges, stopped)
+        self._done = Deferred(self.item, self._exchanges, stopped)
         return self._done
 
 

@@ -19,6 +19,8 @@ from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import counted
+from proofsweep.files.local_files import ReadWatch
+from proofsweep.files.mounts import hanging_place
 from proofsweep.pacing.scheduler import RateStatus
 from proofsweep.store.heartbeat import HEARTBEAT_SECONDS, LegProgress
 from proofsweep.store.journal import FLUSH_SECONDS, CompletedRows, Journal
@@ -42,6 +44,7 @@ _SLOW_WRITE_SECONDS = 5.0
 _NO_ANSWER = "The results store does not answer."
 _COUNT_SECONDS = 0.5  # between two counts of the times that may be over
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request to stop is seen
+_ABORT_SECONDS = 2.0  # that files in flight have to end once they are aborted: their calls fail at once
 QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
 _LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
 _RATE_SECONDS = 60  # what "now" means for a rate
@@ -58,6 +61,8 @@ class Heartbeat:
     store_outage_seconds: float  # how long the results store may fail before the leg ends
     drain_seconds: float = math.inf  # that items in flight have, once the leg was stopped, whatever the reason
     abort: Callable[[], None] = lambda: None  # abandons them then
+    give_up: Callable[[], None] = lambda: None  # waits no longer for those that do not end: their reads hang
+    look_at_reads: Callable[[], None] = lambda: None  # that may hang
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     uptime: Callable[[], float] = monotonic
     _has_told_stop: bool = False
@@ -67,6 +72,7 @@ class Heartbeat:
     _why_failing: str = ""
     _look_at: float = -math.inf
     _abort_at: float | None = None  # None until the leg was stopped
+    _give_up_at: float = math.inf
 
     def __post_init__(self) -> None:
         self._beaten_at = self.held.signs.clock()  # its begin is a sign of life
@@ -87,6 +93,7 @@ class Heartbeat:
     def count(self) -> None:
         """End the leg when its window closes or its store fails for too long, and what is in flight after the drain."""
         now = self.uptime()
+        self.look_at_reads()
         self.budget.stop_at_closing()
         # A write that hangs raises nothing. It counts as a failure once it takes longer than a store that is only slow.
         failing_since, writing_since = self._failing_since, self._writing_since
@@ -109,7 +116,10 @@ class Heartbeat:
             self._abort_at = now + self.drain_seconds
         if now >= self._abort_at:
             self._abort_at = math.inf
+            self._give_up_at = now + _ABORT_SECONDS
             self.abort()
+        if now >= self._give_up_at:
+            self.give_up()
 
     def keep(self, over: Event) -> None:
         """Write every second until `over` is set, and once more then."""
@@ -262,7 +272,14 @@ class Leg:
             mode=Mode.LEGACY_PAIR if 0 < plan.pairs == plan.eligible else Mode.ONE_FILE,
             outage_seconds=service.retry.breaker_seconds,
         )
-        self.heartbeat = Heartbeat(
+        self.heartbeat = self._heartbeat(service, held, drain_seconds)
+        self.row_context = RowContext(plan.run_id, held.number, plan.environment, recovered)
+        self._meter = ProgressMeter()
+        self._reads = ReadWatch(_COUNT_SECONDS)
+        self.hanging = self.attribution.checks.known.presence.hanging  # of items that were given up
+
+    def _heartbeat(self, service: Service, held: HeldLeg, drain_seconds: float) -> Heartbeat:
+        return Heartbeat(
             held=held,
             flush=self.trail.flush,
             budget=self.budget,
@@ -270,10 +287,10 @@ class Leg:
             store_outage_seconds=service.retry.breaker_seconds,
             drain_seconds=drain_seconds,
             abort=service.abort,
+            give_up=service.workers.give_up_all,
+            look_at_reads=self._look_at_reads,
             progress=lambda: self.progress,
         )
-        self.row_context = RowContext(plan.run_id, held.number, plan.environment, recovered)
-        self._meter = ProgressMeter()
 
     @property
     def key(self) -> CurrentKey:
@@ -285,6 +302,22 @@ class Leg:
             may_be_emptied = partial(is_emptied, self.results, self.plan.environment)
         past = PastAnswers(self.results, self.plan)
         return KnownFiles.of_catalog(self.verify.files, root, past, may_be_emptied)
+
+    def _look_at_reads(self) -> None:
+        """Give up what hangs in a read: the place is away, and the other files go on."""
+        for thread, awaited in self._reads.look():
+            at_work, work = self.workers.at_work(thread), self.verify.in_work.get(thread)
+            if at_work is None or not awaited.give_up(thread):  # it is of another leg, or has just had its answer
+                continue
+            if work is None:
+                self.attribution.end_by_hang(awaited.location)
+                continue
+            # Its place is away until its thread is free again, so that the item is not tried twice at once.
+            self.hanging[thread] = hanging_place(awaited.location)
+            self.attribution.give_up(awaited.location, work.item.manifest_row)
+            work.give_up()
+            if not self.workers.give_up(thread, at_work):
+                self.hanging.pop(thread, None)
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""

@@ -73,7 +73,8 @@ class KnownFiles:
         accepted = {*self._accepted.copy(), *self.past.accepted()}
         # Somebody may erase proofs while this leg works: their refusal says nothing against the registry.
         erased = {*self.past.erased()}
-        registered = (item for item in accepted if item.proof_id is None or item.proof_id not in erased)
+        registered = [item for item in accepted if item.proof_id is None or item.proof_id not in erased]
+        registered = [item for item in registered if self.presence.hanging_above(item.audio) is None]
         return sorted(registered, key=lambda item: (item.audio_bytes, item.audio))
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 
 from proofsweep.config.known_errors import known_error
-from proofsweep.config.threads import Future, wait
+from proofsweep.config.threads import Future, get_ident, wait
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Row, WorkItem
@@ -35,8 +35,8 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
     """Verify items in portions; once the leg ends, no other item is read."""
     # A portion is begun before the one before it is awaited, so no thread is ever idle. What was begun is awaited,
     # whatever fails: a leg is settled after that.
-    before = list[Future[bool]]()
-    begun = list[Future[bool]]()
+    before = list[Future[bool | None]]()
+    begun = list[Future[bool | None]]()
     finished = 0
     remaining = _until_stop(leg, items)
     latest: Latest | None = None
@@ -52,9 +52,9 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
             for item in _until_stop(leg, iter(portion)):
                 known = replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item
                 begun.append(leg.workers.submit(work_item, leg, known))
-            finished += sum(future.result() for future in before)
+            finished += sum(bool(future.result()) for future in before)
             before = begun
-        return finished + sum(future.result() for future in before)
+        return finished + sum(bool(future.result()) for future in before)
     finally:
         wait([*before, *begun])
 
@@ -105,6 +105,7 @@ def _work(leg: Leg, item: WorkItem) -> bool:
         return leg.attribution.admit(done, row_of(done, leg.row_context), began_at)
     finally:
         leg.budget.release(item.manifest_row)
+        leg.hanging.pop(get_ident(), None)
 
 
 def work_last(leg: Leg) -> None:
@@ -112,6 +113,11 @@ def work_last(leg: Leg) -> None:
 
     What an outage has met meanwhile is tried in another round. What remains then ends the leg.
     """
+    leg.workers.await_beside(partial(_work_last, leg))  # it looks at folders, which may hang
+
+
+def _work_last(leg: Leg) -> None:
+    leg.workers.make_room()
     leg.verify = replace(leg.verify, duplicates=None)
     try:
         for number in range(_MOST_ROUNDS):
