@@ -154,7 +154,7 @@ def _read_completed(leg: Leg) -> None:
 
 
 def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
-    if ended_by in {EndedBy.BREAKER, EndedBy.KEY_REFUSED}:
+    if ended_by in {EndedBy.BREAKER, EndedBy.KEY_REFUSED} or leg.heartbeat.is_lost:
         return None
     if ended_by is EndedBy.QUOTA and not leg.budget.ran_out:
         return 0  # the service said so, and is left alone

@@ -65,6 +65,7 @@ class Heartbeat:
     look_at_reads: Callable[[], None] = lambda: None  # that may hang
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     uptime: Callable[[], float] = monotonic
+    is_lost: bool = False  # whether another process has ended the leg
     _has_told_stop: bool = False
     _beaten_at: datetime = field(init=False)
     _writing_since: float | None = None  # the step that is made now
@@ -153,7 +154,7 @@ class Heartbeat:
                 self._writing_since = self.uptime()
                 self._beat()
                 if self.held.is_lost():
-                    self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
+                    self._end_lost_leg()
             self._writing_since = self.uptime()
             self.flush()
             self.progress()  # so that its rates are over the last minute, also between two heartbeats
@@ -164,6 +165,14 @@ class Heartbeat:
                 self._failing_since = self._writing_since
         finally:
             self._writing_since = None
+
+    def _end_lost_leg(self) -> None:
+        """Abort at once: what is in flight would be paid for a row that the other process has, or makes again."""
+        self.is_lost = True
+        self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
+        if self._abort_at != math.inf:
+            self._abort_at = self.uptime()
+            self.count()
 
     def _look_for_stop(self) -> None:
         """Look for a request when that is due."""

@@ -147,6 +147,19 @@ def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg) -> No
     assert leg.ended_by == "error"
 
 
+def test_a_leg_that_was_taken_over_pays_for_nothing_more(leg: Leg) -> None:
+    """Its files in flight are the other process's now: they have no time to drain."""
+    leg.heartbeat.abort = leg.stop.abort
+    leg.heartbeat.drain_seconds = 30.0
+    leg.end("killed")
+    leg.now += 10.0
+
+    leg.heartbeat.write()
+
+    assert leg.stop.is_aborted
+    assert leg.heartbeat.is_lost
+
+
 @pytest.mark.parametrize(
     ("is_asked_to_stop", "store_outage_seconds", "ended_by"), [(True, 20.0, "cancelled"), (False, 0.0, "breaker")]
 )
