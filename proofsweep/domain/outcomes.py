@@ -117,7 +117,8 @@ class Deferred:
 
     item: WorkItem
     exchanges: Sequence[Exchange] = ()
-    stopped: RunMustStop | None = None  # why no other call could be made for it; None if this machine is short
+    stopped: RunMustStop | None = None  # why no other call could be made for it
+    shortage: str | None = None  # what this machine is short of now, in a sentence
 
 
 def outcome_of(answer: Answer) -> Accepted | Rejected:

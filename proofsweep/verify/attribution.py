@@ -243,7 +243,7 @@ class Attribution:
             except ResultsError as error:
                 why = f"The results store cannot be used: {error.message}"
             except ResourceShortage as error:
-                why = f"No check can be made: {error.message}"
+                why = f"Too little is left on this machine: {error.message}"
             lost_at = min(lost_at, self.scheduler.clock() + self.outage_seconds)
             if self.scheduler.clock() >= lost_at:
                 self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))

@@ -146,8 +146,8 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
                         outcome = outcome_of(work.partner.verify(slot, work.sidecar))  # (3)
         except RunMustStop as stopped:
             return work.deferred(stopped)
-        except (ResourceShortage, CallNotMade):
-            return work.deferred()
+        except (ResourceShortage, CallNotMade) as short:
+            return work.deferred(shortage=short.message)
         except SourceError as error:
             outcome = _unreadable(error, item.ineligible)
         except (CallFailed, SlotRefused) as error:
@@ -342,8 +342,8 @@ class ItemWork:
             sidecar_sha256=None if audio.sha256 is None else self._sidecar_sha256,
         )
 
-    def deferred(self, stopped: RunMustStop | None = None) -> Deferred:
-        self._done = Deferred(self.item, self._exchanges, stopped)
+    def deferred(self, stopped: RunMustStop | None = None, shortage: str | None = None) -> Deferred:
+        self._done = Deferred(self.item, self._exchanges, stopped, shortage)
         return self._done
 
 

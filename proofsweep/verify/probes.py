@@ -172,7 +172,7 @@ class Checks:
                 partner.session.stop.check()
                 if done.stopped is not None:
                     raise done.stopped
-                raise ResourceShortage("Too few files can be opened, or there is too little memory.", reason="")
+                raise ResourceShortage(done.shortage or "A check was given up.", reason=Reason.SOURCE_UNAVAILABLE)
         return done
 
     def folders_away(self, in_question: Mapping[str, Sequence[Finished]]) -> dict[str, Away]:

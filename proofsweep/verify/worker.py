@@ -1,6 +1,6 @@
 """Work through one batch of planned items after the other, on threads; what failed is tried again last."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -9,9 +9,10 @@ from itertools import islice
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.threads import Future, get_ident, wait
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.errors import ProofsweepError, ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.outcomes import Deferred
+from proofsweep.domain.outcomes import Deferred, Finished
+from proofsweep.domain.reasons import Reason
 from proofsweep.store.latest import Latest
 from proofsweep.store.rows import row_of
 from proofsweep.verify.item import verify_item
@@ -99,13 +100,24 @@ def _work(leg: Leg, item: WorkItem) -> bool:
         return False
     began_at = leg.scheduler.clock()
     try:
-        done = verify_item(item, leg.verify, partial(leg.trail.record, item.manifest_row))
+        verify = partial(verify_item, item, leg.verify, partial(leg.trail.record, item.manifest_row))
+        done = verify()
+        # Where too few files can be opened, all items would run through in a moment: this one is tried again instead.
+        if isinstance(done, Deferred) and done.shortage is not None:
+            done = leg.attribution.awaited(partial(_done_unless_short, verify))
         if isinstance(done, Deferred):
             return False
         return leg.attribution.admit(done, row_of(done, leg.row_context), began_at)
     finally:
         leg.budget.release(item.manifest_row)
         leg.hanging.pop(get_ident(), None)
+
+
+def _done_unless_short(verify: Callable[[], Finished | Deferred]) -> Finished | Deferred:
+    done = verify()
+    if isinstance(done, Deferred) and done.shortage is not None:
+        raise ResourceShortage(done.shortage, reason=Reason.SOURCE_UNAVAILABLE)
+    return done
 
 
 def work_last(leg: Leg) -> None:

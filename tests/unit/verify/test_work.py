@@ -1,6 +1,7 @@
 """What remains is verified batch by batch on the worker threads; what fails is tried again last, or ends the leg."""
 
 import errno
+import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -95,6 +96,28 @@ def test_nothing_begins_while_answers_come_faster_than_the_store_takes_them(
     assert work_item(leg, item_of(leg))
     assert begun == [0]
     assert written(leg) == [0, 1]
+
+
+@pytest.mark.parametrize(("outage_seconds", "finished"), [(10.0, 3), (0.0, 0)])
+def test_a_shortage_of_this_machine_is_waited_for_with_the_same_item(
+    leg: Leg, monkeypatch: pytest.MonkeyPatch, outage_seconds: float, finished: int
+) -> None:
+    """Else all files would run through within a moment without handles; the reason of the end names what is short."""
+    opened, fails = os.open, count()
+
+    def short(path: str, flags: int, *given: int, **named: int) -> int:
+        if str(path).endswith(".wav") and (outage_seconds == 0.0 or next(fails) < 8):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return opened(path, flags, *given, **named)
+
+    monkeypatch.setattr(os, "open", short)
+    monkeypatch.setattr(attribution, "_LOOK_AGAIN_SECONDS", 0.01)
+    leg.attribution.outage_seconds = outage_seconds
+
+    assert verify_batch(leg) == finished
+    if finished == 0:
+        assert leg.stop.reason is not None
+        assert "Too many open files" in leg.stop.reason.message
 
 
 def test_a_long_batch_is_worked_in_portions(new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
