@@ -32,12 +32,12 @@ class Workers:
     def __init__(self, most: int) -> None:
         self.most = most
         self._items = deque[tuple[Future[Any], Callable[[], Any]]]()
-        self._queued, self._idle, self._ended = Semaphore(0), Semaphore(0), Semaphore(0)
+        self._queued, self._ended = Semaphore(0), Semaphore(0)
         self._room = Semaphore(_AHEAD)
         self._ahead: set[int] = set()  # threads whose items are
         self._at_work: dict[int, Future[Any]] = {}  # by thread, what was not given up
         self._lock = Lock()
-        self._threads = 0  # that work or wait for work
+        self._threads = self._busy = 0  # that work or wait for work; that work
         self._most_threads = most
         self._is_over = False
 
@@ -52,7 +52,8 @@ class Workers:
         self._room.acquire()
         with self._lock:
             try:
-                if not self._is_over and not self._idle.acquire(blocking=False) and self._threads < self._most_threads:
+                is_short = len(self._items) >= self._threads - self._busy
+                if is_short and not self._is_over and self._threads < self._most_threads:
                     Thread(target=self._work, name="verify", daemon=True).start()
                     self._threads += 1
             except RuntimeError:
@@ -88,6 +89,7 @@ class Workers:
             if self._at_work.get(thread) is not item:
                 return False
             del self._at_work[thread]
+            self._busy -= 1
             try:
                 Thread(target=self._work, name="verify", daemon=True).start()
             except RuntimeError:
@@ -117,10 +119,12 @@ class Workers:
         thread, is_own = get_ident(), True
         while is_own:
             self._queued.acquire()
-            if not self._items:  # the end
-                self._ended.release()
-                return
-            item, work = self._items.popleft()
+            with self._lock:
+                if not self._items:  # the end
+                    self._ended.release()
+                    return
+                item, work = self._items.popleft()
+                self._busy += 1
             if item.set_running_or_notify_cancel():
                 self._ahead.add(thread)
                 self._at_work[thread] = item
@@ -133,6 +137,7 @@ class Workers:
                     is_own = self._at_work.get(thread) is item
                     if is_own:
                         del self._at_work[thread]
+                        self._busy -= 1
                 if is_own:
                     self.make_room()
                     if failed is None:
@@ -140,9 +145,10 @@ class Workers:
                     else:
                         item.set_exception(failed)
                 result = failed = None
+            else:
+                with self._lock:
+                    self._busy -= 1
             del item, work
-            if is_own:
-                self._idle.release()
 
 
 def workers_that_fit(wanted: int) -> int:

@@ -13,6 +13,7 @@ from proofsweep.files import local_files
 from proofsweep.verify import leg as leg_module
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch, work_last
+from proofsweep.verify.workers import Workers
 
 from ..conftest import LegBuilder
 from ..left_behind import journal_rows
@@ -135,6 +136,16 @@ def test_a_check_that_hangs_ends_the_leg(leg: Leg, hang: Hang) -> None:
     assert leg.stop.reason is not None
     assert "has not answered" in leg.stop.reason.message
     assert written(leg) == []
+
+
+def test_what_is_done_beside_items_keeps_no_thread_from_them() -> None:
+    """Also if one thread has worked on many items before, and is the only one that they have."""
+    workers = Workers(1)
+    for future in [workers.submit(int) for _ in range(6)]:
+        future.result(5.0)
+
+    assert workers.await_beside(lambda: workers.submit(int).result(5.0)) == 0
+    workers.shutdown()
 
 
 def test_only_looks_count_so_a_process_that_was_frozen_takes_no_read_for_one_that_hangs() -> None:
