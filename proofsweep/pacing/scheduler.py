@@ -132,6 +132,7 @@ class Scheduler:
         with self._lock:
             if self.on_open is None or self.stop.reason is not None or not self._breaker.open(self.clock()):
                 return
+            self._waits_since.clear()
         self.on_open()
 
     @property
@@ -145,6 +146,7 @@ class Scheduler:
     def probe_failed(self) -> None:
         with self._lock:
             self._breaker.probe_failed()
+            self._waits_since.clear()  # an outage is no wait that the service asks for
 
     @property
     def probe_due_seconds(self) -> float:

@@ -134,6 +134,17 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Ex
     assert (world.stop.reason is not None) is is_lost
 
 
+@pytest.mark.parametrize("begins", [Scheduler.open_circuit, Scheduler.probe_failed])
+def test_an_outage_is_no_wait_that_the_service_asked_for(world: World, begins: Callable[[Scheduler], None]) -> None:
+    """It may last longer than the longest pause, between two short ones."""
+    world.scheduler.on_open = lambda: None
+    world.throttle(Call.VERIFY, 1.0)
+    begins(world.scheduler)
+    world.throttle_at(121, Call.VERIFY, 1.0)
+
+    assert world.stop.reason is None
+
+
 def share(part: float = 1.0, rate: float | None = None) -> Share:
     return Share(part=part, rate=rate, lease=None)
 
