@@ -204,20 +204,18 @@ class ItemWork:
         """Free what others wait for, from another thread: a read of this item hangs, and nobody waits for its end."""
         self._is_given_up = True
         self.partner.session.leave()
-        self._leave_copies()
-
-    def _leave_copies(self) -> None:
-        """Tell the items that wait for the same bytes what became of this one."""
         duplicates, key = self._context.duplicates, self._duplicate_key
         if duplicates is not None and key is not None and self._turn is not None:
-            duplicates.resolve(key, self._turn, self._done)
+            duplicates.resolve(key, self._turn, None)
 
     def close(self) -> None:
         self._context.in_work.pop(get_ident(), None)
         self._kept.close()
         if self._context.budget is not None and self._calls:
             self._context.budget.calls_of_tries[self.item.manifest_row] = self._calls
-        self._leave_copies()
+        duplicates, key = self._context.duplicates, self._duplicate_key
+        if duplicates is not None and key is not None and self._turn is not None:
+            duplicates.resolve(key, self._turn, self._done)
         # This and its session know each other, so Python may free them much later; an answer has up to 2 MiB.
         self._done = self._original = None
 
