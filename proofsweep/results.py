@@ -13,7 +13,7 @@ The columns of the tables are declared in `proofsweep.store.tables`, the views i
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,7 +26,8 @@ from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import NAMES
-from proofsweep.store.journal import unpublished_of_all
+from proofsweep.store import layout
+from proofsweep.store.journal import KEYS_OF_ROWS, unpublished_of_all
 from proofsweep.store.listings import newest_whole
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import SCHEMAS, Results
@@ -35,9 +36,6 @@ from proofsweep.store.sql import quoted, quoted_name
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
-
-
-_OF_RUNS = ("verdicts", "exchanges")  # rows of these may be in journals alone, as the views have them
 
 
 class ResultsStore:
@@ -107,17 +105,16 @@ class ResultsStore:
             return self._view(name, plan, columns, named)
         self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
         results = self._results
-        parts = results.all_parts(name) if plan is None else results.parts_of(name, plan)
+        # Journals are read before parts are listed: rows move there meanwhile, and would be in neither.
+        journalled = unpublished_of_all(results, name) if name in KEYS_OF_ROWS else []
+        parts = list(results.all_parts(name) if plan is None else results.parts_of(name, plan))
         chosen = SCHEMAS[name].names if columns is None else list(columns)
         tables = [results.table(name, parts, chosen)]
-        if name not in _OF_RUNS:
-            return tables[0]
-        # After the parts: a row that comes into one meanwhile is never here twice.
-        for waiting in unpublished_of_all(results, name):
+        for waiting in journalled:
             own = waiting
             if plan is not None:
                 own = waiting.filter(pc.field("run_id") == plan.run_id)
-            tables.append(own.select(chosen))
+            tables.append(_not_in(own, results, name, parts).select(chosen))
         return pa.concat_tables(tables, promote_options="default")
 
     def latest(self, *, environment: str | None = None) -> pa.Table:
@@ -191,6 +188,20 @@ class ResultsStore:
     def _refuse_unknown(name: str, columns: set[str]) -> None:
         if columns:
             raise ResultsError(f"{name} has no column {', '.join(sorted(columns))}.")
+
+
+def _not_in(journalled: pa.Table, results: Results, name: str, parts: Sequence[str]) -> pa.Table:
+    """Leave out the rows of a journal that have come into parts meanwhile."""
+    key = list(KEYS_OF_ROWS[name])
+    run_ids = {*journalled["run_id"].to_pylist()}
+    own = [part for part in parts if layout.run_of(part) in run_ids]
+    published = {*_cells(results.table(name, own, key))}
+    is_waiting = [cells not in published for cells in _cells(journalled.select(key))]
+    return journalled.filter(pa.array(is_waiting, pa.bool_()))
+
+
+def _cells(table: pa.Table) -> Iterator[tuple[object, ...]]:
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
 def _with_int64(answer: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":

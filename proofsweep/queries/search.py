@@ -10,7 +10,7 @@ import duckdb
 
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.items import PROOF_PREFIX, Row
+from proofsweep.domain.items import PROOF_PREFIX, Row, utf8_text
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.views import with_views
 from proofsweep.store.latest import columns_of_row
@@ -131,7 +131,7 @@ class Search:
         """
         if not wanted.strip():
             return []
-        values = {"wanted": wanted, "location": _location(wanted)}
+        values = {"wanted": utf8_text(wanted), "location": utf8_text(_location(wanted))}
         # From the exact to the loose, and the first that finds something counts: else the file that was named would
         # stand among all those that are a little like it.
         for condition in (*_STEPS, _OF_REQUEST):

@@ -17,7 +17,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import OperationKind, Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import unpublished_of_all
+from proofsweep.store.journal import KEYS_OF_ROWS, unpublished_of_all
 from proofsweep.store.latest import Latest, columns_of_row, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, read_required
@@ -62,11 +62,6 @@ _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _LEG = {"run_id": "VARCHAR", "leg": "INTEGER"}
 _OF_ROW = columns_of_row(_NEWEST.names)
-_KEYS_OF_ROWS = {
-    "verdicts": "run_id, leg, manifest_row",
-    "exchanges": "run_id, leg, coalesce(manifest_row, -1), call, attempt, started_at",
-}
-"""The tables whose rows are in journals first, and what tells their rows apart."""
 _COMMON_VIEWS = {
     "answers": "FROM store.newest\n"
     "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",
@@ -136,7 +131,7 @@ def _create_verdicts_files(connection: duckdb.DuckDBPyConnection, results: Resul
 def _create_tables_of_rows(connection: duckdb.DuckDBPyConnection, results: Results, tables: Sequence[str]) -> None:
     # Journals are read before parts are listed: rows move there meanwhile, and would be in neither.
     journalled: list[str] = []
-    for table in _KEYS_OF_ROWS:
+    for table in KEYS_OF_ROWS:
         waiting: Sequence[pa.Table] = []
         if table == "verdicts" or table in tables:  # the newest row of a file may be in a journal
             waiting = unpublished_of_all(results, table)
@@ -185,7 +180,8 @@ def _create_journalled(connection: duckdb.DuckDBPyConnection, table: str, waitin
 
 def _with_journalled(table: str, parts: str) -> str:
     """Return the query for the rows of parts and of journals; a row that has come into a part meanwhile counts once."""
-    key, journalled = _KEYS_OF_ROWS[table], f"store.journalled_{table}"
+    journalled = f"store.journalled_{table}"
+    key = ", ".join(KEYS_OF_ROWS[table]).replace("manifest_row", "coalesce(manifest_row, -1)")
     published = f"SELECT {key} FROM ({parts}) WHERE run_id IN (SELECT run_id FROM {journalled})"
     waiting = f"FROM {journalled} WHERE ({key}) NOT IN ({published})"
     return f"{parts} UNION ALL BY NAME {waiting}"

@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 # A bucket's client needs up to thirty seconds until it reports that nothing answers.
 ANSWER_SECONDS = 40.0
 _SECONDS_WHILE_ONE_HANGS = 5.0  # for another call
+_MOST_HANGING = 16  # calls: as many as go to a store at once
 _SLOWEST_BYTES = 256 * 1024  # a second, of what is written
 
 
@@ -37,10 +38,13 @@ class BoundedCalls:
         """Make a call; ResultsError if it is not over in time. It may still happen after that."""
         if getattr(self._here, "is_caller", False):  # a call of the store that is part of another one
             return call()
+        # Each call that hangs keeps a thread, for as long as the store is away: others fail at once then.
+        if len(self._hanging) >= _MOST_HANGING:
+            raise ResultsError(self._complaint, is_outage=True)
         future = Future[Result]()
-        self._asked.append((future, call))
         if not self._idle.acquire(blocking=False):
             Thread(target=self._work, name="store", daemon=True).start()
+        self._asked.append((future, call))
         self._waiting.release()
         # A store that hangs was waited for already: other callers hear of it sooner.
         seconds = _SECONDS_WHILE_ONE_HANGS if self._hanging else ANSWER_SECONDS

@@ -6,7 +6,7 @@
 import os
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -224,6 +224,13 @@ def unpublished(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa
         if segment.number > published:
             waiting.append(rows)
     return waiting
+
+
+KEYS_OF_ROWS: Mapping[str, Sequence[str]] = {
+    "verdicts": ("run_id", "leg", "manifest_row"),
+    "exchanges": ("run_id", "leg", "manifest_row", "call", "attempt", "started_at"),
+}
+"""The tables whose rows are in journals first, and what tells their rows apart."""
 
 
 def unpublished_of_all(results: Results, table: str) -> list[pa.Table]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from proofsweep import results
@@ -143,3 +144,24 @@ def test_a_misspelt_folder_is_not_an_empty_store(tmp_path: Path) -> None:
         results.open_results(str(tmp_path / "reslts"))
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_row_is_missing_that_moves_into_a_part_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is it here twice: who reads while a leg ends has each row once."""
+    store = Results(open_store(str(folder)))
+    third = plan_of_run("20261122T100000Z_cccccc", 2, environment="sandbox")
+    rows = [row(third.run_id, number) for number in range(2)]
+    journalled = pa.Table.from_pylist(rows, schema=SCHEMAS["verdicts"])
+
+    def unpublished(results_read: Results, table: str) -> list[pa.Table]:
+        part = f"verdicts/run_date=2026-11-22/{third.run_id}-00000-001.parquet"
+        assert results_read.store.read(part) is None  # it comes after the look at journals
+        store.create_part(part, table, rows[:1])
+        return [journalled]
+
+    monkeypatch.setattr(results, "unpublished_of_all", unpublished)
+
+    read = results.open_results(str(folder)).verdicts()
+
+    own = read.filter(pc.field("run_id") == third.run_id)
+    assert own["manifest_row"].to_pylist() == [0, 1]

@@ -106,3 +106,12 @@ def test_each_row_has_the_calls_for_the_item(tracks: Results) -> None:
     assert set(verdicts[0]) == set(SCHEMAS["verdicts"].names)
     assert set(call) == set(SCHEMAS["exchanges"].names)
     assert kinds == [("uploads", 1), ("verify", 1)]
+
+
+def test_a_name_that_is_not_utf8_is_found_as_the_tables_have_it(results: Results) -> None:
+    row = answered(FIRST, 0, "odd", audio=r"/c/caf\xe9.wav")
+    end_leg(results, FIRST, [row])
+
+    with searching(results) as search:
+        for wanted in ("/c/caf\udce9.wav", "caf\udce9", r"caf\xe9.wav"):
+            assert [item["item_id"] for item in search.items(wanted)] == ["odd"]

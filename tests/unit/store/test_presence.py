@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,29 @@ def test_a_call_that_hangs_is_left_behind(share: Share, store: FolderStore, monk
     store.create("b", b"b")
 
     assert share.place.joinpath("b").read_bytes() == b"b"
+
+
+def test_a_store_that_hangs_keeps_a_few_threads(
+    share: Share, store: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is asked, as each pass over a watched folder does; it is used again when it answers."""
+    goes_on, fsync = threading.Event(), os.fsync
+    for bound in ("ANSWER_SECONDS", "_SECONDS_WHILE_ONE_HANGS"):
+        monkeypatch.setattr(bounded_calls, bound, 0.1)
+    monkeypatch.setattr(bounded_calls, "_MOST_HANGING", 2)
+    monkeypatch.setattr(os, "fsync", lambda handle: (goes_on.wait(30.0), fsync(handle)))
+
+    for number in range(6):
+        with pytest.raises(ResultsError, match=r"results does not answer\."):
+            store.create(f"{number}", b"b")
+    goes_on.set()
+    while True:
+        with suppress(ResultsError):
+            store.create("b", b"b")
+            break
+
+    assert share.place.joinpath("b").read_bytes() == b"b"
+    assert not share.place.joinpath("5").exists()
 
 
 def test_a_process_that_was_frozen_waits_on_for_its_store(
