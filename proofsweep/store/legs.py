@@ -8,7 +8,7 @@ from datetime import datetime
 
 from proofsweep.config.threads import Event, ThreadPoolExecutor, utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NameTaken, RunIsActive, RunMustStop
+from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import AnyRun
 from proofsweep.domain.text import printable
@@ -76,8 +76,10 @@ class Legs:
 
         `refuse` raises if what the log says by then forbids it. Who ends the leg of a process that is gone needs the
         `facts`: cells of the `runs` row that only the process knows. RunIsActive if another leg of the partition is
-        open; the caller has ended those of dead processes.
+        open; the caller has ended those of dead processes. ResultsError if the run was pruned.
         """
+        if self.run.run_id in self.results.log.runs().pruned:
+            raise ResultsError(f"Run {self.run.run_id} was pruned, and cannot go on: verify the catalog.")
         self.results.enter_plan(self.run)
         holder = this_process(self.clock(), facts)
         number = 0

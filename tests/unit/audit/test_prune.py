@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.prune import Prunable, days_of, find_prunable, prune
-from proofsweep.domain.errors import UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import began_at
 from proofsweep.queries.status import describe_run
 from proofsweep.results import open_results
 from proofsweep.store import layout
 from proofsweep.store.latest import refresh
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.resume import unfinished_runs
@@ -221,3 +222,14 @@ def test_an_age_is_in_whole_days(text: str) -> None:
     assert [days_of(each) for each in ("400d", " 1d ")] == [400, 1]
     with pytest.raises(UsageError, match="write it like 400d"):
         days_of(text)
+
+
+def test_a_run_that_was_pruned_whole_does_not_go_on(results: Results) -> None:
+    """A flow that is given its ID is refused: entries of it would be damage in the log for ever."""
+    prune_all(results)
+    assert SUPERSEDED.run_id in results.log.runs().pruned
+
+    with pytest.raises(ResultsError, match="was pruned, and cannot go on"):
+        Legs(results, SUPERSEDED).begin({})
+
+    assert not Results(results.store).log.runs().damaged
