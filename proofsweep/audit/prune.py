@@ -14,6 +14,7 @@ from itertools import chain
 from typing import get_args
 
 from proofsweep import __version__
+from proofsweep.config.notices import say
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
@@ -76,6 +77,9 @@ def find_prunable(results: Results, days: int, now: datetime, environment: str |
     # What is decided already is completed first. An open leg still reads and writes what its run has.
     begun_ids = {pruning.run_id for pruning in begun}
     undecided = [run for run in old_runs if run.plan.run_id not in begun_ids and not run.open]
+    if runs.damaged:
+        say("Nothing more is pruned while something of the log is missing: nobody knows what it would keep.")
+        undecided = []
     prunings = some_at_once(undecided, search.pruning_of, REQUESTS_AT_ONCE)
     new = [pruning for pruning in prunings if pruning is not None]
     unfinished = store.unfinished_writes() | _unfinished_plans(results, runs)
@@ -104,6 +108,9 @@ class _Search:
 
     def pruning_of(self, run: RunRecord) -> Pruning | None:
         run_id = run.plan.run_id
+        # Nobody knows whether what is missing of it comes back, and holds newest answers.
+        if self.results.incomplete_legs(run.plan):
+            return None
         ended = self.results.ended_parts(run.plan).values()
         parts = [part.name for part in chain.from_iterable(ended)]
         going = set(parts) - self.newest - self.results.pruned_names(run_id)

@@ -79,8 +79,13 @@ class BaseFile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
     through: int = 0  # the last entry of the log whose leg it holds
+    left_out: Sequence[int] = ()  # entries up to that one of whose legs something is missing: it holds none of them
     files: Sequence[BaseFile] = ()
     layout: int = 1
+
+    def holds(self, entry: int) -> bool:
+        """Whether it holds the leg that an entry of the log has ended."""
+        return entry <= self.through and entry not in self.left_out
 
 
 _BASE = TypeAdapter(Base)
@@ -115,7 +120,7 @@ class Latest:
         entered: list[TailLeg] = []
         for run in self.runs.records.values():
             for leg in run.legs:
-                if leg.entry is None or leg.entry <= self.base.through:
+                if leg.entry is None or self.base.holds(leg.entry):
                     continue
                 entered.append(TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry, rows=leg.rows))
         return entered
@@ -246,25 +251,42 @@ def refresh(results: Results) -> None:
     Several processes may do so at once. After a failure, the last base stays, and readers read a longer tail.
     """
     latest = Latest(results)
-    if not latest.entered:
+    whole, left_out = _by_wholeness(results, latest.entered)
+    # Of a run whose plan is missing, nobody knows which rows are its own.
+    if not whole or latest.runs.damaged:
         return
     through = latest.runs.through
     name = f"{layout.LATEST_FOLDER}/{through:09}-{token_hex(4)}"
-    files = _write_files(results, latest, name)
-    base = Base(through=through, files=files, layout=_LAYOUT)
+    files = _write_files(results, whole, latest.base, name)
+    entries = [leg.entry for leg in left_out if leg.entry is not None]
+    base = Base(through=through, left_out=entries, files=files, layout=_LAYOUT)
     # The document comes last: it makes the base exist, and names only files that are there.
     document = json_bytes(asdict(base))
     results.store.create(f"{name}.json", document)
     _delete_old_bases(results.store)
 
 
-def _write_files(results: Results, latest: Latest, name: str) -> list[BaseFile]:
+def _by_wholeness(results: Results, entered: Iterable[TailLeg]) -> tuple[list[TailLeg], list[TailLeg]]:
+    """Return the legs of which all is there, and those of which something is missing."""
+    incomplete: dict[str, set[int]] = {}
+    whole: list[TailLeg] = []
+    left_out: list[TailLeg] = []
+    for leg in entered:
+        run_id = leg.plan.run_id
+        if run_id not in incomplete:
+            incomplete[run_id] = results.incomplete_legs(leg.plan)
+        legs = left_out if leg.leg in incomplete[run_id] else whole
+        legs.append(leg)
+    return whole, left_out
+
+
+def _write_files(results: Results, legs: Sequence[TailLeg], before: Base, name: str) -> list[BaseFile]:
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 
     store = results.store
     files: list[BaseFile] = []
     try:
-        for table in newest_rows(results, latest.entered, latest.base):
+        for table in newest_rows(results, legs, before):
             file_name = f"{name}-{len(files):05}.parquet"
             items = table["item_id"]
             first, last = items[0].as_py(), items[-1].as_py()

@@ -237,6 +237,26 @@ class Results:
                 parts[leg] = [Part(**document) for document in documents]
         return parts
 
+    def incomplete_legs(self, plan: Plan) -> set[int]:
+        """Return the ended legs of a run whose receipt cannot be read, or names rows that are missing.
+
+        A store that is restored from a backup lacks both for a while: what is derived meanwhile must not last.
+        """
+        record = self.log.runs().of(plan)
+        ended = self.ended_parts(plan)
+        folder = layout.table_folder(plan.table, plan.run_date)
+        kept = self._parts(plan.table, plan).keys() | self.pruned_names(plan.run_id)
+        incomplete: set[int] = set()
+        for leg in record.legs if record is not None else ():
+            parts = ended.get(leg.leg)
+            if parts is None:
+                incomplete.add(leg.leg)
+                continue
+            names = {part.name for part in parts if part.name.startswith(f"{folder}/")}
+            if not names <= kept:
+                incomplete.add(leg.leg)
+        return incomplete
+
     def prunings_of(self, run_id: str) -> list[Pruning]:
         """Read the prunings of a run, the oldest first; none if it had none. ResultsError if one is damaged."""
         prunings: list[Pruning] = []

@@ -233,3 +233,15 @@ def test_a_run_that_was_pruned_whole_does_not_go_on(results: Results) -> None:
         Legs(results, SUPERSEDED).begin({})
 
     assert not Results(results.store).log.runs().damaged
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_a_run_whose_receipt_is_missing_keeps_all(results: Results, tmp_path: Path, *, is_indexed: bool) -> None:
+    """It may come back, as from a backup, and then the run may hold newest answers."""
+    if not is_indexed:
+        shutil.rmtree(tmp_path / "_index", ignore_errors=True)
+    for receipt in tmp_path.glob(f"_runs/{SUPERSEDED.run_id}/legs/*/receipt.json"):
+        receipt.unlink()
+    results = Results(results.store)
+
+    assert SUPERSEDED.run_id not in prune_all(results)

@@ -16,6 +16,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import latest as module
+from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.legs import Legs
@@ -219,10 +220,39 @@ def test_a_part_that_goes_is_one_clear_line_where_a_base_is_made(
     end(results, RUNS[0], ("a", "accepted"))
     listed = results.parts_of("verdicts", plan_of_run(RUNS[0]))
     monkeypatch.setattr(results, "parts_of", lambda *_: listed)
+    monkeypatch.setattr(results, "incomplete_legs", lambda _: set())
     results.store.delete(listed[0])
 
     with pytest.raises(ResultsError, match=r"^The newest rows of .* cannot be worked out \(IOException\): [^\n]*$"):
         refresh(results)
+
+
+def test_what_is_missing_for_a_while_is_not_left_out_for_good(results: Results) -> None:
+    """A store that is restored from a backup lacks the part of a night, or its receipt, when a base is made."""
+    end(results, RUNS[0], ("a", "accepted"), ("b", "accepted"))
+    plan = end(results, RUNS[1], ("a", "rejected"))
+    other = end(results, RUNS[2], ("b", "rejected"))
+    end(results, RUNS[3], ("c", "accepted"))
+    (part,) = results.parts_of("verdicts", plan)
+    missing = {name: results.store.read(name) or b"" for name in (part, layout.receipt_name(other.run_id, 1))}
+    for name in missing:
+        results.store.delete(name)
+
+    refresh(Results(results.store))
+    for name, content in missing.items():
+        results.store.create(name, content)
+    back = Results(results.store)
+    answers = Latest(back).answers(plan.environment, ["a", "b", "c"], ["outcome"])
+    refresh(back)
+
+    assert {item: row["outcome"] for item, row in answers.items()} == {
+        "a": "rejected",
+        "b": "rejected",
+        "c": "accepted",
+    }
+    rows = {item: run_id for item, _, run_id in newest(Results(results.store))}
+    assert rows == {"a": RUNS[1], "b": RUNS[2], "c": RUNS[3]}
+    assert not Latest(Results(results.store)).entered
 
 
 def test_a_folder_for_temporary_files_may_have_any_name(
